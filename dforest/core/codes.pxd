@@ -1,4 +1,4 @@
-"""Codes of a column, for some records: gathered, with a bitmap of those that occur, counted, or as keys to sort."""
+"""Codes of a column, for some records: gathered, with a bitmap of those that occur, counted, or as sort keys to sort."""
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from dforest.core.types cimport Column, Record, code_t
@@ -40,20 +40,20 @@ cdef inline void gather_and_set_bits(const uint32_t* rows, Py_ssize_t n, const C
         gather_with_bitmap(rows, n, <const uint32_t*> column.codes, to, occupancy)
 
 
-cdef inline void fill_keys(const record_t* records, Py_ssize_t n, const code_t* codes, uint64_t* keys) noexcept nogil:
+cdef inline void fill_sort_keys(const record_t* records, Py_ssize_t n, const code_t* codes, uint64_t* sort_keys) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
-        keys[i] = (<uint64_t> codes[row_of(records[i])] << 32) | <uint64_t> i
+        sort_keys[i] = (<uint64_t> codes[row_of(records[i])] << 32) | <uint64_t> i
 
 
-cdef inline void gather_keys(const record_t* records, Py_ssize_t n, const Column* column, uint64_t* keys) noexcept nogil:
-    """Keys that sort n records: the code, and below it the record's number. OUT keys : [n]"""
+cdef inline void gather_sort_keys(const record_t* records, Py_ssize_t n, const Column* column, uint64_t* sort_keys) noexcept nogil:
+    """Keys that sort n records: the code, and below it the record's number. OUT sort keys : [n]"""
     if column.width == 1:
-        fill_keys(records, n, <const uint8_t*> column.codes, keys)
+        fill_sort_keys(records, n, <const uint8_t*> column.codes, sort_keys)
     elif column.width == 2:
-        fill_keys(records, n, <const uint16_t*> column.codes, keys)
+        fill_sort_keys(records, n, <const uint16_t*> column.codes, sort_keys)
     else:
-        fill_keys(records, n, <const uint32_t*> column.codes, keys)
+        fill_sort_keys(records, n, <const uint32_t*> column.codes, sort_keys)
 
 ctypedef fused word_t:
     uint32_t

@@ -29,7 +29,7 @@ from dforest.core.types cimport CATEGORICAL, MAX_BUCKETS, Kind, bucket_of, code_
 from dforest.core.coding.coded_columns import CodedColumns
 from dforest.core.scratch import scratch
 
-cdef extern from "rules/keys.h" nogil:
+cdef extern from "rules/ordered_keys.h" nogil:
     const uint32_t DF_MISSING_KEY32
     const uint64_t DF_MISSING_KEY64
 

@@ -16,7 +16,7 @@ from dforest.rules.boost cimport (
     df_value_limits_of, df_word_kind,
 )
 from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_clip, df_middle_prediction
-from dforest.rules.keys cimport df_key64, df_value64
+from dforest.rules.ordered_keys cimport df_ordered_key64, df_value64
 from dforest.rules.records cimport df_gradient_sums
 from dforest.rules.weights cimport df_shift_if_light
 
@@ -365,7 +365,7 @@ def end_at_quantile(const int64_t[::1] upto not None, const int64_t[::1] totals 
 
 
 def values_of_keys(const uint64_t[::1] keys not None):
-    """The numbers that keys (keys.h) stand for: ndarray of float64."""
+    """The numbers that keys (ordered_keys.h) stand for: ndarray of float64."""
     cdef Py_ssize_t i
     result = np.empty(keys.shape[0])
     cdef double[::1] out = result
@@ -380,7 +380,7 @@ def keys_of_values(const double[::1] values not None):
     result = np.empty(values.shape[0], np.uint64)
     cdef uint64_t[::1] out = result
     for i in range(values.shape[0]):
-        out[i] = df_key64(values[i])
+        out[i] = df_ordered_key64(values[i])
     return result
 
 

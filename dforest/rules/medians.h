@@ -13,9 +13,9 @@
 #include "numerics.h"
 
 /* Integer targets as unsigned numbers of the same order, and back. */
-static inline uint32_t df_target_key(int32_t target) { return (uint32_t)target ^ 0x80000000u; }
+static inline uint32_t df_target_sort_key(int32_t target) { return (uint32_t)target ^ 0x80000000u; }
 
-static inline int32_t df_target_of_key(uint32_t key) { return (int32_t)(key ^ 0x80000000u); }
+static inline int32_t df_target_of_sort_key(uint32_t key) { return (int32_t)(key ^ 0x80000000u); }
 
 /* What is known of a set of draws while its median is looked for. Of weights 1, 1, 1 and targets 2, 5, 9, it is (3, 16) at first,
  * and (1, 12) once 2 is passed, which are 2 draws less 1, and 5 + 9 less 2. The median is 5, and the cost 12 - 5 * 1 = 7. */

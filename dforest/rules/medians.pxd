@@ -4,8 +4,8 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from dforest.rules.numerics cimport df_exact_sum
 
 cdef extern from "rules/medians.h" nogil:
-    uint32_t df_target_key(int32_t target)
-    int32_t df_target_of_key(uint32_t key)
+    uint32_t df_target_sort_key(int32_t target)
+    int32_t df_target_of_sort_key(uint32_t key)
     ctypedef struct df_spread:
         pass
     df_spread df_spread_of(int64_t weight, df_exact_sum sum)

@@ -69,7 +69,7 @@ typedef struct {
     uint32_t kind;
     uint32_t is_float32;       // what the numbers were, which are kept as float64
     int32_t direction;         // 1 or -1: predictions may only rise or only fall with the feature; 0: either
-    uint32_t key_bits;         // 32 or 64: its codes are keys (keys.h); 0: they are not
+    uint32_t key_bits;         // 32 or 64: its codes are keys (ordered_keys.h); 0: they are not
     int64_t first_rank;        // where those of its labels begin among a tree's; -1: nodes order them
 } df_column;
 

@@ -1,4 +1,4 @@
-"""Tests of keys.h, and of numerics.h however it is compiled: without integers of 128 bits, or with vectors; against Python's."""
+"""Tests of ordered_keys.h, and of numerics.h however it is compiled: without integers of 128 bits, or with vectors; against Python's."""
 
 import ctypes
 import shutil
@@ -12,10 +12,10 @@ from twins import losses
 import dforest
 
 SOURCE = """
-#include "rules/keys.h"
+#include "rules/ordered_keys.h"
 #include "rules/numerics.h"
-uint32_t key32(float x) { return df_key32(x); }
-uint64_t key64(double x) { return df_key64(x); }
+uint32_t key32(float x) { return df_ordered_key32(x); }
+uint64_t key64(double x) { return df_ordered_key64(x); }
 uint64_t last_key(double x, int is_wide) { return df_last_key(x, is_wide); }
 double value_of(uint64_t key, int is_wide) { return df_value_of(key, is_wide); }
 double cross(int64_t a, int64_t b, int64_t c, int64_t d) { return df_cross(a, b, c, d); }

@@ -57,12 +57,12 @@ typedef struct {
 typedef struct {
     double raw;
     uint32_t row;
-} df_rank_key;
+} df_rank_sort_key;
 
 /* Bytes of a group of n rows, of which DF_RANK_LANES are past the end. */
 static inline size_t df_ranked_bytes(int64_t n) {
     const size_t places = (size_t)n + DF_RANK_LANES;
-    return places * (7 * sizeof(double) + 2 * sizeof(df_rank_key) + sizeof(uint32_t));
+    return places * (7 * sizeof(double) + 2 * sizeof(df_rank_sort_key) + sizeof(uint32_t));
 }
 
 static inline df_ranked df_ranked_in(void *memory, int64_t n) {
@@ -76,17 +76,17 @@ static inline df_ranked df_ranked_in(void *memory, int64_t n) {
     ranked.gradient = from + 4 * places;
     ranked.hessian = from + 5 * places;
     ranked.power = from + 6 * places;
-    ranked.row = (uint32_t *)((df_rank_key *)(from + 7 * places) + 2 * places);
+    ranked.row = (uint32_t *)((df_rank_sort_key *)(from + 7 * places) + 2 * places);
     return ranked;
 }
 
 /* Sort rows by descending raw predictions, those of equal ones in the order of their numbers. INOUT keys : [n]; SCRATCH room :
  * [n]. Returns either. */
-static inline df_rank_key *df_sort_ranks(df_rank_key *keys, df_rank_key *room, int64_t n) {
+static inline df_rank_sort_key *df_sort_ranks(df_rank_sort_key *keys, df_rank_sort_key *room, int64_t n) {
     for (int64_t begin = 0; begin < n; begin += DF_SORTED_AT_ONCE) {
         const int64_t end = begin + DF_SORTED_AT_ONCE < n ? begin + DF_SORTED_AT_ONCE : n;
         for (int64_t i = begin + 1; i < end; i++) {
-            const df_rank_key key = keys[i];
+            const df_rank_sort_key key = keys[i];
             int64_t j = i;
             for (; j > begin && keys[j - 1].raw < key.raw; j--)
                 keys[j] = keys[j - 1];
@@ -94,7 +94,7 @@ static inline df_rank_key *df_sort_ranks(df_rank_key *keys, df_rank_key *room, i
         }
     }
     for (int64_t size = DF_SORTED_AT_ONCE; size < n; size *= 2) {
-        df_rank_key *other = keys;
+        df_rank_sort_key *other = keys;
         for (int64_t begin = 0; begin < n; begin += 2 * size) {
             const int64_t middle = begin + size < n ? begin + size : n, end = begin + 2 * size < n ? begin + 2 * size : n;
             int64_t i = begin, j = middle, at = begin;
@@ -128,7 +128,7 @@ static inline double df_discount_of(int64_t place, const df_rank_scale *scale) {
 static inline df_ranked df_rank_rows(void *memory, const double *grade, const double *raw, int64_t n,
                                      const df_rank_scale *scale) {
     const df_ranked ranked = df_ranked_in(memory, n);
-    df_rank_key *keys = (df_rank_key *)(ranked.power + n + DF_RANK_LANES), *sorted;
+    df_rank_sort_key *keys = (df_rank_sort_key *)(ranked.power + n + DF_RANK_LANES), *sorted;
     for (int64_t i = 0; i < n; i++) {
         keys[i].raw = raw[i];
         keys[i].row = (uint32_t)i;

@@ -13,8 +13,8 @@ import numpy as np
 from dforest.core.coding.key_sort cimport (
     DF_MISSING_KEY32,
     DF_MISSING_KEY64,
-    df_key32,
-    df_key64,
+    df_ordered_key32,
+    df_ordered_key64,
     df_value_of,
     fill_edges,
     real_t,
@@ -142,9 +142,9 @@ cdef inline void write_column(const real_t[:, :] x, Py_ssize_t first, Py_ssize_t
         for i in range(first, end):
             value = x[i, j]
             if real_t is float:
-                (<column_t*> to)[0] = <column_t> n_below(&own, <const uint32_t*> own.highs, df_key32(value))
+                (<column_t*> to)[0] = <column_t> n_below(&own, <const uint32_t*> own.highs, df_ordered_key32(value))
             else:
-                (<column_t*> to)[0] = <column_t> n_below(&own, <const uint64_t*> own.highs, df_key64(value))
+                (<column_t*> to)[0] = <column_t> n_below(&own, <const uint64_t*> own.highs, df_ordered_key64(value))
             if value != value:
                 (<column_t*> to)[0] = missing
             to += stride
@@ -156,9 +156,9 @@ cdef inline void write_column(const real_t[:, :] x, Py_ssize_t first, Py_ssize_t
         elif rule.kind == CATEGORY:
             (<column_t*> to)[0] = <column_t> value
         elif rule.has_wide_keys:
-            (<column_t*> to)[0] = <column_t> df_key64(value)
+            (<column_t*> to)[0] = <column_t> df_ordered_key64(value)
         else:
-            (<column_t*> to)[0] = <column_t> df_key32(<float> value)
+            (<column_t*> to)[0] = <column_t> df_ordered_key32(<float> value)
         to += stride
 
 

@@ -20,7 +20,7 @@ CodedColumn.__doc__ = """One feature's codes for all rows.
 
 codes : ndarray of shape (n_rows,), dtype uint8, uint16 or uint32
     The number of each row's bin or value; ``len(values)`` where the value is missing. Or, with
-    has_keys, keys made from values alone (keys.h), dtype uint32 or uint64.
+    has_keys, keys made from values alone (ordered_keys.h), dtype uint32 or uint64.
 values : ndarray, dtype float32 or float64
     Method dense: the distinct values, ascending. Method hist: the upper edges of the bins, the last
     of them infinite. Categories: their numbers. Keys: none.

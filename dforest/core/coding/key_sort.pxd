@@ -1,13 +1,13 @@
-"""Keys, which are integers that order as values do (rules/keys.h), and sorting of them, alone or with a number each."""
+"""Keys, which are integers that order as values do (rules/ordered_keys.h), and sorting of them, alone or with a number each."""
 from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
 from dforest.rules.numerics cimport df_middle
 
-cdef extern from "rules/keys.h" nogil:
-    uint32_t df_key32(float x)
-    uint64_t df_key64(double x)
+cdef extern from "rules/ordered_keys.h" nogil:
+    uint32_t df_ordered_key32(float x)
+    uint64_t df_ordered_key64(double x)
     double df_value_of(uint64_t key, int is_wide)
     const uint32_t DF_MISSING_KEY32
     const uint64_t DF_MISSING_KEY64
@@ -19,9 +19,9 @@ ctypedef fused real_t:
 
 cdef inline uint64_t key_of(real_t x) noexcept nogil:
     if real_t is float:
-        return df_key32(x)
+        return df_ordered_key32(x)
     else:
-        return df_key64(x)
+        return df_ordered_key64(x)
 
 
 cdef inline void fill_edges(const double* lows, const double* highs, Py_ssize_t n, bint is_float32, double* edges) noexcept nogil:

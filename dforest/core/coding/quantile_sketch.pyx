@@ -1,6 +1,6 @@
 """Bins of values that nobody has all of: as far as they follow from sums of weights, and what to ask for next.
 
-A *cut point* is a key (keys.h) for which the weight of all values up to it is known; it need not be the key of a value. Cut
+A *cut point* is a key (ordered_keys.h) for which the weight of all values up to it is known; it need not be the key of a value. Cut
 points ascend. The *gap* of a cut point goes from the cut point before, exclusive, up to the cut point itself, inclusive, and has
 a weight. A *single* gap has at most one distinct value. A *target* is a weight: the bin in question ends next to the value whose
 gap holds the target. A
@@ -17,7 +17,7 @@ import numpy as np
 from dforest.core.coding.key_sort cimport Pair, df_value_of, sort_items
 from dforest.rules.bins cimport df_bin_ends_before, df_bin_limits, df_bin_limits_of
 
-cdef extern from "rules/keys.h" nogil:
+cdef extern from "rules/ordered_keys.h" nogil:
     uint64_t df_last_key(double x, int is_wide)
 
 cdef enum:

@@ -16,8 +16,8 @@ cdef class Ranker:
     cdef Py_ssize_t n_bitmap_words
     cdef uint64_t* occupancy       # [n_bitmap_words] a bit for each code that occurs, all 0 between calls
     cdef uint32_t* before          # [n_bitmap_words] see occupancy.h
-    cdef uint64_t* keys            # [n_records] what is sorted; with a bitmap, the codes of the records as uint32
-    cdef uint64_t* keys_to         # [n_records] where it is sorted to
+    cdef uint64_t* sort_keys       # [n_records] what is sorted; with a bitmap, the codes of the records as uint32
+    cdef uint64_t* sort_keys_to    # [n_records] where it is sorted to
 
     cdef int reserve(self, DataView data, Py_ssize_t n_records) except -1
     cdef bint is_worth_it(self, const Column* column, Py_ssize_t n) noexcept nogil

@@ -57,10 +57,10 @@ cdef void gather_with_bitmap(const uint32_t* rows, Py_ssize_t n, const wide_t* c
         occupancy[code >> 6] |= <uint64_t> 1 << (code & 63)
 
 
-cdef void fill_keys(const uint32_t* rows, Py_ssize_t n, const wide_t* codes, Py_ssize_t step, uint64_t* keys) noexcept nogil:
+cdef void fill_sort_keys(const uint32_t* rows, Py_ssize_t n, const wide_t* codes, Py_ssize_t step, uint64_t* sort_keys) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
-        keys[i] = <uint64_t> codes[rows[i] * step] << 32 | <uint64_t> i
+        sort_keys[i] = <uint64_t> codes[rows[i] * step] << 32 | <uint64_t> i
 
 
 cdef class Ranker:
@@ -79,8 +79,8 @@ cdef class Ranker:
     def __dealloc__(self):
         free(self.occupancy)
         free(self.before)
-        free(self.keys)
-        free(self.keys_to)
+        free(self.sort_keys)
+        free(self.sort_keys_to)
 
     cdef int reserve(self, DataView data, Py_ssize_t n_records) except -1:
         """Make room for ranking `n_records` records."""
@@ -92,9 +92,9 @@ cdef class Ranker:
         self.n_bitmap_words = n_codes // 64 + 1
         self.occupancy = <uint64_t*> calloc(self.n_bitmap_words, sizeof(uint64_t))
         self.before = <uint32_t*> malloc(self.n_bitmap_words * sizeof(uint32_t))
-        self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
-        self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
-        if self.occupancy == NULL or self.before == NULL or self.keys == NULL or self.keys_to == NULL:
+        self.sort_keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.sort_keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        if self.occupancy == NULL or self.before == NULL or self.sort_keys == NULL or self.sort_keys_to == NULL:
             raise MemoryError()
         return 0
 
@@ -111,7 +111,7 @@ cdef class Ranker:
         OUT ranks : [n]
         OUT origins : [n + 1] by rank
         """
-        cdef uint32_t* found = <uint32_t*> self.keys
+        cdef uint32_t* found = <uint32_t*> self.sort_keys
         cdef const uint64_t* sorted
         cdef Py_ssize_t i, n_words
         cdef uint32_t n_values
@@ -127,10 +127,10 @@ cdef class Ranker:
             memset(self.occupancy, 0, n_words * sizeof(uint64_t))
             return n_values
         if column.width == 2:
-            fill_keys(rows, n, <const uint16_t*> codes, stride // 2, self.keys)
+            fill_sort_keys(rows, n, <const uint16_t*> codes, stride // 2, self.sort_keys)
         else:
-            fill_keys(rows, n, <const uint32_t*> codes, stride // 4, self.keys)
-        sorted = radix_sort(self.keys, self.keys_to, n)
+            fill_sort_keys(rows, n, <const uint32_t*> codes, stride // 4, self.sort_keys)
+        sorted = radix_sort(self.sort_keys, self.sort_keys_to, n)
         n_values = 0
         for i in range(n):
             ranks[<uint32_t> sorted[i]] = <uint16_t> n_values
@@ -186,7 +186,7 @@ def block_memory(DataView data not None, Splitter splitter not None, rules, Py_s
     block = make_blocks(data, splitter, rules, n_records, n_records)
     while block is not None:
         n_bytes += block.max_bytes + block.max_records * sizeof(uint32_t)
-        if block.ranker is not None:      # keys, twice
+        if block.ranker is not None:      # sort keys, twice
             n_bytes += block.max_records * 2 * sizeof(uint64_t)
         block = block.outer
     return n_bytes

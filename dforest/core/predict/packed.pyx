@@ -16,7 +16,7 @@ from dforest.core.predict.packing cimport node_numbers, slot_size, walk_tests, z
 from dforest.core.predict.quickscorer cimport QuickScorerTrees, max_quickscorer_leaves
 from dforest.core.predict.walk cimport (
     DF_LANES, DF_MAX_KEYED, DF_MAX_PLACES, DF_NUMBERS, df_add_values, df_clear_table, df_fill_table,
-    df_fill_tiles32, df_fill_tiles64, df_key_slots, df_key_table, df_keyed, df_mode, df_sparse_mode, df_stop, df_tree,
+    df_fill_tiles32, df_fill_tiles64, df_key_slots, df_hash_table, df_keyed, df_mode, df_sparse_mode, df_stop, df_tree,
     df_unpack_rows, df_value_row, df_walk_rows, df_walk_tiles, df_walk_trees,
 )
 from dforest.core.threads cimport poll, share
@@ -315,7 +315,7 @@ cdef class PackedForest:
 
     cdef int walk_zero_paths(self, Py_ssize_t t, Rows rows, const Descent* down, WorkerContext* worker) except -1 nogil:
         """`walk_sparse` for rows that go down zero paths."""
-        cdef df_key_table table
+        cdef df_hash_table table
         cdef Py_ssize_t i, row
         df_clear_table(&table)
         for i in range(down.n):
@@ -330,7 +330,7 @@ cdef class PackedForest:
         cdef Py_ssize_t i, k, t, from_tree = task.first_tree, to_tree, end = task.first_tree + task.n_trees
         cdef Py_ssize_t n_outputs = self.n_outputs
         cdef const int64_t* starts = self.forest.starts
-        cdef df_key_table table
+        cdef df_hash_table table
         cdef const df_stop* leaf
         cdef double* room = NULL
         cdef double* sums = NULL

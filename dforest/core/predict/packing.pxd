@@ -3,7 +3,7 @@ few values (zero_paths.h); and rows down trees whose tests are a splitter's own.
 """
 from libc.stdint cimport uint32_t
 
-from dforest.core.predict.walk cimport Descent, df_key_table, df_mode, df_packed, df_skip, df_sparse_mode, df_sparse_rows, df_stop
+from dforest.core.predict.walk cimport Descent, df_hash_table, df_mode, df_packed, df_skip, df_sparse_mode, df_sparse_rows, df_stop
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport df_rows
 
@@ -14,7 +14,7 @@ cdef class ZeroPaths:
     cdef df_stop* stops              # ... and its stops
 
     cdef inline const df_stop* walk(self, Py_ssize_t t, const df_sparse_rows* rows, Py_ssize_t i,
-                                    const df_key_table* table) noexcept nogil:
+                                    const df_hash_table* table) noexcept nogil:
         """The leaf that row i reaches in tree t. IN table : with the row's features"""
         return df_skip(self.forest, t, self.features + self.forest.starts[t], self.stops + self.forest.starts[t], rows, i, table)
 

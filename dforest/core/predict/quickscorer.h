@@ -59,8 +59,8 @@ DF_FUNCTION int df_quickscorer_tree_of(const df_packed *forest, size_t t, int mo
                 return -1;
             here->more = word >> flags & DF_MISSING_LEFT;
             here->place = df_feature(tree, at, forest) * DF_LANES;
-            here->key = forest->is_wide ? df_key64(((const df_wide *) tree)[at].threshold)
-                                        : df_key32(((const df_narrow *) tree)[at].threshold);
+            here->key = forest->is_wide ? df_ordered_key64(((const df_wide *) tree)[at].threshold)
+                                        : df_ordered_key32(((const df_narrow *) tree)[at].threshold);
             test[n_waiting] = n_tests++;
             first[n_waiting] = n_leaves;
             at = df_child(tree, at, forest);

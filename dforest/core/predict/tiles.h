@@ -1,6 +1,6 @@
 /* Many rows down small trees (C99 and C++).
 
-   Values become *keys*, integers in the order of the values (rules/keys.h), and lie in *tiles*: DF_LANES rows, feature by
+   Values become *keys*, integers in the order of the values (rules/ordered_keys.h), and lie in *tiles*: DF_LANES rows, feature by
    feature. So the feature and the lane, which is a constant, say where a row's value is, and no pointers to rows are held:
 
        | a0 b0 c0 ... | a1 b1 c1 ... | ...        rows a, b, c, ...; features 0, 1, ...
@@ -14,7 +14,7 @@
 #ifndef DFOREST_TILES_H
 #define DFOREST_TILES_H
 
-#include "rules/keys.h"
+#include "rules/ordered_keys.h"
 #include "walk.h"
 
 typedef struct {
@@ -33,7 +33,7 @@ enum {
 DF_INLINE uint32_t df_key_above(double value)
 {
     const float x = (float) value;
-    return df_key32(x) + (x < value);
+    return df_ordered_key32(x) + (x < value);
 }
 
 /* Copy rows into tiles of keys of 32 bits, or of 64; missing values have the highest. OUT tiles : [n, rounded up to DF_LANES,
@@ -62,8 +62,8 @@ DF_INLINE uint32_t df_key_above(double value)
             }                                                                                                 \
         }                                                                                                     \
     }
-DF_FILL_TILES(32, df_key32, df_key_above)
-DF_FILL_TILES(64, df_key64, df_key64)
+DF_FILL_TILES(32, df_ordered_key32, df_key_above)
+DF_FILL_TILES(64, df_ordered_key64, df_ordered_key64)
 #undef DF_FILL_TILES
 
 /* Copy a tree's slots. OUT keyed : [n_slots] */
@@ -74,7 +74,7 @@ DF_FUNCTION void df_key_slots(const df_packed *forest, size_t t, size_t n_slots,
     size_t i;
     for (i = 0; i < n_slots; i++) {
         const float threshold = tree[i].threshold;
-        const uint32_t key = df_key32(threshold), word = tree[i].word;
+        const uint32_t key = df_ordered_key32(threshold), word = tree[i].word;
         keyed[i].key = threshold == threshold ? key : 0;
         keyed[i].slot = (uint16_t) (word >> (bits + 2));
         keyed[i].place = (uint16_t) ((word & mask) * (DF_LANES / DF_PLACE));

@@ -70,13 +70,13 @@ cdef extern from "core/predict/zero_paths.h" nogil:
     ctypedef struct df_stop:
         uint32_t slot
         uint32_t other
-    ctypedef struct df_key_table:
+    ctypedef struct df_hash_table:
         pass
-    void df_clear_table(df_key_table* table)
-    void df_fill_table(df_key_table* table, const df_sparse_rows* rows, size_t i, bint clears)
+    void df_clear_table(df_hash_table* table)
+    void df_fill_table(df_hash_table* table, const df_sparse_rows* rows, size_t i, bint clears)
     bint df_number_nodes(const df_packed* forest, size_t t, uint32_t* features, df_stop* stops, uint32_t* waiting)
     const df_stop* df_skip(const df_packed* forest, size_t t, const uint32_t* features, const df_stop* stops,
-                           const df_sparse_rows* rows, size_t i, const df_key_table* table)
+                           const df_sparse_rows* rows, size_t i, const df_hash_table* table)
 
 cdef extern from "core/predict/packed_check.h" nogil:
     ctypedef struct df_limits_of_slots:

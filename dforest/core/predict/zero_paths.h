@@ -3,12 +3,12 @@
    The *zero child* of an inner node is where a row goes that has 0 in the node's feature. Nodes are numbered anew, each zero
    child just behind its parent, so that a row of zeros goes from one number to the next until it is at a leaf. A *stop* is a node
    where a row has to be looked at: because the row stores the node's feature, or because the node is a leaf. Stops are found by a
-   *table* of the row: a feature's *key* is some bits of its number, and the table has an entry for each key, which is 0 unless
-   the row stores a feature with this key. That may be another feature than the node's; then the stop was for nothing.
+   *table* of the row: a feature's *hash* is some bits of its number, and the table has an entry for each, which is 0 unless
+   the row stores a feature with this hash. That may be another feature than the node's; then the stop was for nothing.
 
    Let a row store the features 3: 0.5 and 8: 2.0 alone, and a tree have the nodes
 
-       number    0    1    2    3    4    5    6           keys are features, as there are few
+       number    0    1    2    3    4    5    6           hashes are features, as there are few
        feature   5    8    1    leaf 2    3    leaf        node 1 leads to 2 where x[8] <= 1, else to 4
 
    The row goes from 0 to 1, where the table has an entry: 2.0 > 1 leads to 4, and then to 5, which is a stop again.
@@ -22,11 +22,11 @@
 #include "sparse_rows.h"
 
 enum {
-    DF_KEYS = 4096,          /* a power of two */
+    DF_HASHES = 4096,        /* a power of two */
     DF_SEVERAL = 0xFFFF      /* in place of a stored value's number: there are several, or it is too far behind; look it up */
 };
 
-#define DF_LEAF_FEATURE 0x80000000u      /* in place of a leaf's feature; its key is 0, of which each table has an entry */
+#define DF_LEAF_FEATURE 0x80000000u      /* in place of a leaf's feature; its hash is 0, of which each table has an entry */
 
 /* A node, where it is a stop. */
 typedef struct {
@@ -35,10 +35,10 @@ typedef struct {
     uint32_t other;          /* the number of the child that is not the zero child; of a leaf, its value row */
 } df_stop;
 
-/* Of each key, 0, or which of a row's stored values has it, from 1; or DF_SEVERAL. */
+/* Of each hash, 0, or which of a row's stored values has it, from 1; or DF_SEVERAL. */
 typedef struct {
-    uint16_t entry[DF_KEYS];
-} df_key_table;
+    uint16_t entry[DF_HASHES];
+} df_hash_table;
 
 /* The threshold of a test of a number; NaN where there is none. */
 DF_INLINE double df_threshold(const char *tree, uint32_t at, const df_packed *forest)
@@ -50,21 +50,21 @@ DF_INLINE double df_threshold(const char *tree, uint32_t at, const df_packed *fo
 }
 
 /* A table of no features. */
-DF_INLINE void df_clear_table(df_key_table *table)
+DF_INLINE void df_clear_table(df_hash_table *table)
 {
     memset(table, 0, sizeof *table);
     table->entry[0] = DF_SEVERAL;
 }
 
 /* Enter a row's stored features into a table of none, or take them out again. */
-DF_INLINE void df_fill_table(df_key_table *table, const df_sparse_rows *rows, size_t i, int clears)
+DF_INLINE void df_fill_table(df_hash_table *table, const df_sparse_rows *rows, size_t i, int clears)
 {
     const int32_t *columns = rows->columns + rows->starts[i];
     const int64_t n = rows->starts[i + 1] - rows->starts[i];
     uint16_t *entry;
     int64_t k;
     for (k = 0; k < n; k++) {
-        entry = &table->entry[(uint32_t) columns[k] % DF_KEYS];
+        entry = &table->entry[(uint32_t) columns[k] % DF_HASHES];
         if (clears)
             *entry = 0;
         else
@@ -109,17 +109,17 @@ DF_FUNCTION int df_number_nodes(const df_packed *forest, size_t t, uint32_t *fea
 
 /* The leaf that row i reaches in tree t, whose features and stops these are. IN table : with the row's features */
 DF_INLINE const df_stop *df_skip(const df_packed *forest, size_t t, const uint32_t *features, const df_stop *stops,
-                           const df_sparse_rows *rows, size_t i, const df_key_table *table)
+                           const df_sparse_rows *rows, size_t i, const df_hash_table *table)
 {
     const int64_t start = rows->starts[i];
     const df_stop *stop;
     uint32_t at = 0, feature, entry;
     double value;
     for (;; at++) {
-        while (!(table->entry[features[at] % DF_KEYS] | table->entry[features[at + 1] % DF_KEYS]
-                 | table->entry[features[at + 2] % DF_KEYS] | table->entry[features[at + 3] % DF_KEYS]))
+        while (!(table->entry[features[at] % DF_HASHES] | table->entry[features[at + 1] % DF_HASHES]
+                 | table->entry[features[at + 2] % DF_HASHES] | table->entry[features[at + 3] % DF_HASHES]))
             at += 4;
-        while (!(entry = table->entry[features[at] % DF_KEYS]))
+        while (!(entry = table->entry[features[at] % DF_HASHES]))
             at++;
         for (;;) {
             feature = features[at];
@@ -139,7 +139,7 @@ DF_INLINE const df_stop *df_skip(const df_packed *forest, size_t t, const uint32
                 break;
             }
             at = stop->other;
-            entry = table->entry[features[at] % DF_KEYS];
+            entry = table->entry[features[at] % DF_HASHES];
             if (!entry)
                 break;
         }

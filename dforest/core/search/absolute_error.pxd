@@ -21,8 +21,8 @@ cdef struct Spread:           # of a set of draws
 
 
 cdef class AbsoluteError(SquaredError):
-    cdef uint64_t* keys            # [n_records]
-    cdef uint64_t* keys_to         # [n_records]
+    cdef uint64_t* sort_keys       # [n_records]
+    cdef uint64_t* sort_keys_to    # [n_records]
     cdef Weighted* sorted          # [n_records]
 
     cdef void sort_targets(self, const Node* node) noexcept nogil
@@ -33,8 +33,8 @@ cdef class Medians:                  # of one output, in the open node
     cdef int64_t total_weight
     cdef df_exact_sum total_sum, cost   # of all draws
     cdef double factor               # what makes its costs those of all outputs; 1 of one output
-    cdef uint64_t* keys              # [n_records] scratch for sorting
-    cdef uint64_t* keys_to           # [n_records]
+    cdef uint64_t* sort_keys         # [n_records] scratch for sorting
+    cdef uint64_t* sort_keys_to      # [n_records]
     cdef uint32_t* rank              # [n_records] place of each record among the sorted targets
     cdef double* value               # [n_records] targets by rank
     cdef Level* all                  # [n_records + 1] Fenwick tree over ranks, of all draws

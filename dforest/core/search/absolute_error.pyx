@@ -31,7 +31,7 @@ from dforest.core.search.outputs cimport MultiOutput
 from dforest.core.types cimport OUTPUTS, Node, Record
 from dforest.rules.medians cimport (
     df_cost_fall, df_deviation_impurity, df_has_half, df_lies_above, df_middle_of_medians, df_pass, df_spread, df_spread_cost,
-    df_spread_of, df_target_key,
+    df_spread_of, df_target_sort_key,
 )
 from dforest.rules.node cimport df_quantiser, df_score_exponent, df_target_of
 from dforest.rules.numerics cimport (
@@ -48,15 +48,15 @@ cdef int compare_weighted(const void* a, const void* b) noexcept nogil:
     return (x > y) - (x < y)
 
 
-cdef const uint64_t* sort_by_target(const Node* node, uint64_t* keys, uint64_t* other) noexcept nogil:
-    """The records of a node by their quantised targets: keys, of which the lower half is a record's number.
+cdef const uint64_t* sort_by_target(const Node* node, uint64_t* sort_keys, uint64_t* other) noexcept nogil:
+    """The records of a node by their quantised targets: sort keys, of which the lower half is a record's number.
 
-    OUT keys, other : [n] scratch; one of them is returned
+    OUT sort_keys, other : [n] scratch; one of them is returned
     """
     cdef Py_ssize_t i
     for i in range(node.n):
-        keys[i] = (<uint64_t> df_target_key(node.records[i].target) << 32) | <uint64_t> i
-    return sort_by_key(keys, other, node.n)
+        sort_keys[i] = (<uint64_t> df_target_sort_key(node.records[i].target) << 32) | <uint64_t> i
+    return sort_by_key(sort_keys, other, node.n)
 
 
 cdef class AbsoluteError(SquaredError):
@@ -77,21 +77,21 @@ cdef class AbsoluteError(SquaredError):
         self.is_additive = False
 
     def __dealloc__(self):
-        free(self.keys)
-        free(self.keys_to)
+        free(self.sort_keys)
+        free(self.sort_keys_to)
         free(self.sorted)
 
     cdef int attach(self, Py_ssize_t n_records) except -1:
-        self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
-        self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.sort_keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.sort_keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.sorted = <Weighted*> malloc(n_records * sizeof(Weighted))
-        if self.keys == NULL or self.keys_to == NULL or self.sorted == NULL:
+        if self.sort_keys == NULL or self.sort_keys_to == NULL or self.sorted == NULL:
             raise MemoryError()
         return 0
 
     cdef void sort_targets(self, const Node* node) noexcept nogil:
         """Exact targets, ascending: by the quantised ones first, then, where these are equal, by themselves."""
-        cdef const uint64_t* keys = sort_by_target(node, self.keys, self.keys_to)
+        cdef const uint64_t* sort_keys = sort_by_target(node, self.sort_keys, self.sort_keys_to)
         cdef Py_ssize_t i, begin = 0
         cdef const Record* record
         cdef df_quantiser weigher
@@ -99,13 +99,13 @@ cdef class AbsoluteError(SquaredError):
         if node.exact_weight != NULL:
             weigher = df_weigher_of(df_median_shift(node.fine_shift, node.statistics[0]))
         for i in range(node.n):
-            record = &node.records[<uint32_t> keys[i]]
+            record = &node.records[<uint32_t> sort_keys[i]]
             self.sorted[i].value = node.y[record.row]
             self.sorted[i].weight = record.weight
             if node.exact_weight != NULL:
                 self.sorted[i].weight = df_shifted_exact(&weigher, node.exact_weight[record.row])
             self.sorted[i].weight *= record.count
-            if i > begin and keys[i] >> 32 == keys[begin] >> 32:
+            if i > begin and sort_keys[i] >> 32 == sort_keys[begin] >> 32:
                 is_sorted = is_sorted and self.sorted[i - 1].value <= self.sorted[i].value
                 continue
             if not is_sorted:
@@ -116,14 +116,14 @@ cdef class AbsoluteError(SquaredError):
             qsort(self.sorted + begin, node.n - begin, sizeof(Weighted), compare_weighted)
 
     cdef double node_impurity(self, const Node* node) noexcept nogil:
-        cdef const uint64_t* keys = sort_by_target(node, self.keys, self.keys_to)
+        cdef const uint64_t* sort_keys = sort_by_target(node, self.sort_keys, self.sort_keys_to)
         cdef Py_ssize_t i
         cdef int64_t weight = 0, here
         cdef int32_t median = 0
         cdef df_exact_sum cost = df_big_product(0, 0)
         cdef const Record* record
         for i in range(node.n):
-            record = &node.records[<uint32_t> keys[i]]
+            record = &node.records[<uint32_t> sort_keys[i]]
             weight += <int64_t> record.count * record.weight
             if df_has_half(weight, node.statistics[1]):
                 median = record.target
@@ -187,10 +187,10 @@ cdef class AbsoluteError(SquaredError):
         node.statistics = &statistics[0]
         node.scale.exponent = 0
         try:
-            free(self.keys)
-            free(self.keys_to)
+            free(self.sort_keys)
+            free(self.sort_keys_to)
             free(self.sorted)
-            self.keys = self.keys_to = NULL
+            self.sort_keys = self.sort_keys_to = NULL
             self.sorted = NULL
             self.attach(n)
             self.leaf_value(&node, &value)
@@ -209,19 +209,19 @@ cdef class Medians:
     """
 
     def __cinit__(self, Py_ssize_t n_records):
-        self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
-        self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.sort_keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.sort_keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.rank = <uint32_t*> malloc(n_records * sizeof(uint32_t))
         self.value = <double*> malloc(n_records * sizeof(double))
         self.all = <Level*> malloc((n_records + 1) * sizeof(Level))
         self.left = <Level*> malloc((n_records + 1) * sizeof(Level))
-        if (self.keys == NULL or self.keys_to == NULL or self.rank == NULL or self.value == NULL or self.all == NULL
+        if (self.sort_keys == NULL or self.sort_keys_to == NULL or self.rank == NULL or self.value == NULL or self.all == NULL
                 or self.left == NULL):
             raise MemoryError()
 
     def __dealloc__(self):
-        free(self.keys)
-        free(self.keys_to)
+        free(self.sort_keys)
+        free(self.sort_keys_to)
         free(self.rank)
         free(self.value)
         free(self.all)
@@ -230,14 +230,14 @@ cdef class Medians:
     cdef void open(self, const Node* node) noexcept nogil:
         """Rank the targets."""
         cdef Py_ssize_t i, j, n = node.n
-        cdef const uint64_t* keys = sort_by_target(node, self.keys, self.keys_to)
+        cdef const uint64_t* sort_keys = sort_by_target(node, self.sort_keys, self.sort_keys_to)
         cdef int64_t weight
         self.n = n
         memset(self.all, 0, (n + 1) * sizeof(Level))
         self.total_weight = 0
         self.total_sum = df_big_product(0, 0)
         for i in range(n):
-            j = <Py_ssize_t> <uint32_t> keys[i]
+            j = <Py_ssize_t> <uint32_t> sort_keys[i]
             self.rank[j] = <uint32_t> i
             self.value[i] = <double> node.records[j].target
             weight = <int64_t> node.records[j].count * node.records[j].weight

@@ -231,10 +231,10 @@ cdef class Criterion:
     cdef double node_impurity(self, const Node* node) noexcept nogil:
         return self.impurity(node.statistics)
 
-    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* keys) noexcept nogil:
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* responses) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(n):
-            keys[i] = 0.0
+            responses[i] = 0.0
 
     cdef double value(self, const Node* node, const int64_t* statistic) noexcept nogil:
         return 0.0
@@ -337,12 +337,12 @@ cdef class ClassCriterion(Criterion):
         self.n_words = other.n_words
         return 0 if self.is_built_in else Criterion.join_node(self, node, other)
 
-    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* keys) noexcept nogil:
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* responses) noexcept nogil:
         """Shares of the node's largest class."""
         cdef Py_ssize_t i
         cdef int64_t largest = df_largest_class(total, self.n_words)
         for i in range(n):
-            keys[i] = df_class_response(statistics, largest)
+            responses[i] = df_class_response(statistics, largest)
             statistics += self.n_words
 
     cdef double value(self, const Node* node, const int64_t* statistic) noexcept nogil:

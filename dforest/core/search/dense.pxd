@@ -43,7 +43,7 @@ cdef class CoarseSearch:
     cdef void keep_above(self, const Column* column, Split* split) noexcept nogil
     cdef bint count(self, const Node* node, const Column* column) noexcept nogil
     cdef Py_ssize_t gather_shared(self, const Node* node, const Column* column, double highest, const LeafRules* rules,
-                                  uint64_t* keys) noexcept nogil
+                                  uint64_t* sort_keys) noexcept nogil
     cdef uint32_t code_at(self, const Node* node, const Column* column, uint32_t row) noexcept nogil
     cdef bint find_by_code(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
     cdef double bound(self, const Node* node, const LeafRules* rules) noexcept nogil
@@ -51,9 +51,9 @@ cdef class CoarseSearch:
     cdef void open_buckets(self, const Node* node, double highest, const LeafRules* rules) noexcept nogil
     cdef bint reach(self, const Node* node, uint64_t offset, double floor, const LeafRules* rules) noexcept nogil
     cdef Py_ssize_t gather_open(self, const Node* node, const Column* column) noexcept nogil
-    cdef void choose(self, const Node* node, const Column* column, const uint64_t* keys, Py_ssize_t n, Py_ssize_t right,
+    cdef void choose(self, const Node* node, const Column* column, const uint64_t* sort_keys, Py_ssize_t n, Py_ssize_t right,
                      Py_ssize_t left, const LeafRules* rules, Split* best) noexcept nogil
-    cdef Py_ssize_t merge(self, const Column* column, const uint64_t* keys, Py_ssize_t n, Py_ssize_t first, Py_ssize_t second,
+    cdef Py_ssize_t merge(self, const Column* column, const uint64_t* sort_keys, Py_ssize_t n, Py_ssize_t first, Py_ssize_t second,
                           CutList* cuts) noexcept nogil
     cdef void find_neighbours(self, const Node* node, const Column* column, Split* split) noexcept nogil
 

@@ -41,7 +41,7 @@ cdef extern from *:
 cdef extern from "core/search/coarse.h" nogil:
     double df_gini_bound(uint64_t before, uint64_t after, double weight, double first)
 
-cdef extern from "rules/keys.h" nogil:
+cdef extern from "rules/ordered_keys.h" nogil:
     uint64_t df_draw_key(uint64_t lo, uint64_t hi, double u, int is_wide, int is_float32, double* threshold)
 
 
@@ -90,12 +90,12 @@ cdef inline uint64_t pair_word(uint32_t pair) noexcept nogil:
     return pair & 255 | <uint64_t> (pair >> 8) << 32
 
 
-cdef void gather_keys(const uint32_t* row, const uint32_t* rows, const code_t* codes, uint64_t* keys,
-                      Py_ssize_t n) noexcept nogil:
-    """INOUT keys : [n] in: the records' numbers; out: those, below their codes"""
+cdef void gather_sort_keys(const uint32_t* row, const uint32_t* rows, const code_t* codes, uint64_t* sort_keys,
+                           Py_ssize_t n) noexcept nogil:
+    """INOUT sort keys : [n] in: the records' numbers; out: those, below their codes"""
     cdef Py_ssize_t i
     for i in range(n):
-        keys[i] |= <uint64_t> codes[data_row(rows, row[keys[i]])] << 32
+        sort_keys[i] |= <uint64_t> codes[data_row(rows, row[sort_keys[i]])] << 32
 
 
 cdef void gather_codes(const Node* node, const code_t* codes, uint32_t* to) noexcept nogil:
@@ -204,7 +204,7 @@ cdef class CoarseSearch:
             n = self.gather_open(node, column)
             found = best[0]
             found.score = -1.0
-            self.choose(node, column, self.builder.sorter.sort_keys(n), n, right.entry, left.entry, rules, &found)
+            self.choose(node, column, self.builder.sorter.sort_first(n), n, right.entry, left.entry, rules, &found)
             if found.score > best.score or (found.score == best.score and pending.time <= self.best_time):
                 found.feature = pending.feature
                 self.keep_above(column, &found)
@@ -237,7 +237,7 @@ cdef class CoarseSearch:
         """Look for the best cut in a node of few records: by buckets first, then with codes where several records share one."""
         cdef Column near = column[0]
         cdef uint16_t* to = <uint16_t*> self.codes     # bucket and place inside, ordered like the codes
-        cdef uint64_t keys[DF_FEW]
+        cdef uint64_t sort_keys[DF_FEW]
         cdef Split found = best[0]
         cdef uint32_t row
         cdef Py_ssize_t i, j, n
@@ -250,12 +250,12 @@ cdef class CoarseSearch:
         near.width = 2
         near.n_codes = NEAR_MISSING
         is_constant = self.cuts.find_few(node, &near, rules, &found)
-        n = self.gather_shared(node, column, 0.0 if is_constant else found.score, rules, keys)
+        n = self.gather_shared(node, column, 0.0 if is_constant else found.score, rules, sort_keys)
         if n > 0:
             for i in range(n):
-                row = <uint32_t> keys[i]
+                row = <uint32_t> sort_keys[i]
                 for j in range(n):
-                    to[row] += column.coarse[<uint32_t> keys[j]] == column.coarse[row] and keys[j] >> 32 < keys[i] >> 32
+                    to[row] += column.coarse[<uint32_t> sort_keys[j]] == column.coarse[row] and sort_keys[j] >> 32 < sort_keys[i] >> 32
             found = best[0]
             is_constant = self.cuts.find_few(node, &near, rules, &found)
         if best.score < found.score == 0.0:
@@ -264,16 +264,16 @@ cdef class CoarseSearch:
             row = found.code
             found.code = min(last_code(column, row >> 8), column.n_codes - 1)
             for i in range(n):
-                if to[<uint32_t> keys[i]] == row:
-                    found.code = <uint32_t> (keys[i] >> 32)
+                if to[<uint32_t> sort_keys[i]] == row:
+                    found.code = <uint32_t> (sort_keys[i] >> 32)
         best[0] = found
         return is_constant
 
     cdef Py_ssize_t gather_shared(self, const Node* node, const Column* column, double highest, const LeafRules* rules,
-                                  uint64_t* keys) noexcept nogil:
+                                  uint64_t* sort_keys) noexcept nogil:
         """Look up the records in open buckets, unless these have one record; return how many these are.
 
-        OUT keys : [node.n] code, and below it Record.row
+        OUT sort_keys : [node.n] code, and below it Record.row
         """
         cdef uint64_t seen[2][4]                       # by class: a bit for each bucket that occurs
         cdef uint64_t shared[4]                        # those of several records
@@ -314,10 +314,10 @@ cdef class CoarseSearch:
                     shared[at] ^= bit
         if shared[0] | shared[1] | shared[2] | shared[3]:
             for i in range(node.n):                    # no branches: which are in open buckets, nobody can foretell
-                keys[n] = node.records[i].row
+                sort_keys[n] = node.records[i].row
                 n += in_subset(shared, numbers[i])
             for i in range(n):
-                keys[i] |= <uint64_t> self.code_at(node, column, <uint32_t> keys[i]) << 32
+                sort_keys[i] |= <uint64_t> self.code_at(node, column, <uint32_t> sort_keys[i]) << 32
         return n
 
     cdef uint32_t code_at(self, const Node* node, const Column* column, uint32_t row) noexcept nogil:
@@ -395,41 +395,41 @@ cdef class CoarseSearch:
         return reaches
 
     cdef Py_ssize_t gather_open(self, const Node* node, const Column* column) noexcept nogil:
-        """Fill the sorter's `keys` with the records in open buckets; return how many there are."""
-        cdef uint64_t* keys = self.builder.sorter.keys
+        """Fill the sorter's `sort_keys` with the records in open buckets; return how many there are."""
+        cdef uint64_t* sort_keys = self.builder.sorter.sort_keys
         cdef const uint32_t* row = self.words.row
         cdef Py_ssize_t i, n = 0
         for i in range(self.n_open):
             self.is_open[self.number[self.open[i]]] = True
             self.place[self.number[self.open[i]]] = self.open[i]
         for i in range(node.n):
-            keys[n] = <uint64_t> i
+            sort_keys[n] = <uint64_t> i
             n += self.is_open[column.coarse[row[i]]]
         for i in range(self.n_open):
             self.is_open[self.number[self.open[i]]] = False
         if column.width == 1:
-            gather_keys[uint8_t](row, node.rows, <const uint8_t*> column.codes, keys, n)
+            gather_sort_keys[uint8_t](row, node.rows, <const uint8_t*> column.codes, sort_keys, n)
         elif column.width == 2:
-            gather_keys[uint16_t](row, node.rows, <const uint16_t*> column.codes, keys, n)
+            gather_sort_keys[uint16_t](row, node.rows, <const uint16_t*> column.codes, sort_keys, n)
         else:
-            gather_keys[uint32_t](row, node.rows, <const uint32_t*> column.codes, keys, n)
+            gather_sort_keys[uint32_t](row, node.rows, <const uint32_t*> column.codes, sort_keys, n)
         return n
 
-    cdef void choose(self, const Node* node, const Column* column, const uint64_t* keys, Py_ssize_t n, Py_ssize_t right,
+    cdef void choose(self, const Node* node, const Column* column, const uint64_t* sort_keys, Py_ssize_t n, Py_ssize_t right,
                      Py_ssize_t left, const LeafRules* rules, Split* best) noexcept nogil:
-        """Replace `best` by the best of the cuts in open buckets and at two edges (-1: none). IN keys : [n] sorted"""
+        """Replace `best` by the best of the cuts in open buckets and at two edges (-1: none). IN sort keys : [n] sorted"""
         cdef CutList cuts
         self.builder.blank(&cuts)
         cuts.missing_word[0] = self.found.missing_word[0]
         unpack_word(cuts.missing_word[0], cuts.is_pairs, cuts.missing)
-        cuts.n = self.merge(column, keys, n, min(right, left), max(right, left), &cuts)
+        cuts.n = self.merge(column, sort_keys, n, min(right, left), max(right, left), &cuts)
         self.chooser.choose(node, column, &cuts, rules, best)
 
-    cdef Py_ssize_t merge(self, const Column* column, const uint64_t* keys, Py_ssize_t n, Py_ssize_t first, Py_ssize_t second,
+    cdef Py_ssize_t merge(self, const Column* column, const uint64_t* sort_keys, Py_ssize_t n, Py_ssize_t first, Py_ssize_t second,
                           CutList* cuts) noexcept nogil:
         """Fill a list with the cuts of open buckets, two edges (-1: none) and the last one; return how many there are.
 
-        IN keys : [n] sorted
+        IN sort_keys : [n] sorted
         """
         cdef uint64_t* run = cuts.run
         cdef uint32_t* codes = cuts.code
@@ -438,7 +438,7 @@ cdef class CoarseSearch:
         cdef Py_ssize_t i = 0, at, to = 0, place, next_place, last = self.found.n - 1
         at = -1                            # of the edge or open bucket written last
         while at < last:
-            next_place = self.place[bucket_of(column, <uint32_t> (keys[i] >> 32))] if i < n else last
+            next_place = self.place[bucket_of(column, <uint32_t> (sort_keys[i] >> 32))] if i < n else last
             place = next_place
             if at < second < place:
                 place = second
@@ -448,14 +448,14 @@ cdef class CoarseSearch:
             if i < n and place == next_place:
                 sum = self.edges[place]
                 while i < n:
-                    code = <uint32_t> (keys[i] >> 32)
+                    code = <uint32_t> (sort_keys[i] >> 32)
                     if self.place[bucket_of(column, code)] != place:
                         break
-                    sum += self.words.word[<uint32_t> keys[i]]
+                    sum += self.words.word[<uint32_t> sort_keys[i]]
                     run[to] = sum
                     codes[to] = code
                     i += 1
-                    to += i == n or <uint32_t> (keys[i] >> 32) != code
+                    to += i == n or <uint32_t> (sort_keys[i] >> 32) != code
                 continue
             run[to] = self.edges[place + 1]
             codes[to] = min(last_code(column, self.number[place]), column.n_codes - 1)
@@ -464,7 +464,7 @@ cdef class CoarseSearch:
 
     cdef void find_neighbours(self, const Node* node, const Column* column, Split* split) noexcept nogil:
         """Set `above`, and let `code` be that of a value that occurs in the node."""
-        cdef uint32_t* near = <uint32_t*> self.builder.sorter.keys
+        cdef uint32_t* near = <uint32_t*> self.builder.sorter.sort_keys
         if column.width == 1:
             scan_neighbours[uint8_t](node, <const uint8_t*> column.codes, column, near, split)
         elif column.width == 2:

@@ -7,8 +7,8 @@ from dforest.core.types cimport LeafRules, Node, Record, Split
 cdef class Divisions:
     cdef Criterion criterion
     cdef Py_ssize_t n_words
-    cdef uint64_t* keys            # [records + 1] see `sort`
-    cdef uint64_t* keys_to         # [records + 1]
+    cdef uint64_t* sort_keys       # [records + 1] see `sort`
+    cdef uint64_t* sort_keys_to    # [records + 1]
     cdef int64_t* left             # [CUTS, n_words] statistics of the left sides of some cuts
     cdef Py_ssize_t* end           # [CUTS] how many records each has on the left
     cdef int64_t* sum              # [n_words] of the left sides so far
@@ -28,6 +28,6 @@ cdef class Divisions:
     cdef bint find_sides(self, const Node* node, const uint8_t* left, const LeafRules* rules, Split* best) noexcept nogil
 
     cdef const uint64_t* sort(self, const double* values, Py_ssize_t n, Py_ssize_t* n_values) noexcept nogil
-    cdef Py_ssize_t sum_up(self, const Record* records, const double* values, const uint64_t* keys, Py_ssize_t* at,
+    cdef Py_ssize_t sum_up(self, const Record* records, const double* values, const uint64_t* sort_keys, Py_ssize_t* at,
                            Py_ssize_t m) noexcept nogil
     cdef void score(self, const Node* node, Py_ssize_t n, const LeafRules* rules, Split* best, Py_ssize_t* at) noexcept nogil

@@ -23,7 +23,7 @@ from dforest.core.search.chooser import scores_statistics
 
 cdef enum:
     CUTS = 256                 # of a range
-    INSERTION_BELOW = 24       # keys
+    INSERTION_BELOW = 24       # sort keys
 
 
 cdef inline uint64_t ordered(double value) noexcept nogil:
@@ -34,61 +34,61 @@ cdef inline uint64_t ordered(double value) noexcept nogil:
     return ~bits if bits >> 63 else bits | <uint64_t> 1 << 63
 
 
-cdef inline uint32_t record_of(uint64_t key) noexcept nogil:
-    return <uint32_t> key
+cdef inline uint32_t record_of(uint64_t sort_key) noexcept nogil:
+    return <uint32_t> sort_key
 
 
-cdef inline uint64_t* sort_keys(uint64_t* keys, uint64_t* other, Py_ssize_t n) noexcept nogil:
+cdef inline uint64_t* sort_by_key(uint64_t* sort_keys, uint64_t* other, Py_ssize_t n) noexcept nogil:
     """Sort by the upper halves; return whichever of the two buffers holds the result."""
     if n < INSERTION_BELOW:
-        insertion_sort(keys, n)
-        return keys
-    return radix_sort(keys, other, n)
+        insertion_sort(sort_keys, n)
+        return sort_keys
+    return radix_sort(sort_keys, other, n)
 
 
-cdef inline bint is_cut(const uint64_t* key, const double* values) noexcept nogil:
-    """Whether the numbers of a key and the next one differ."""
-    return key[0] >> 32 != key[1] >> 32 or values[record_of(key[0])] != values[record_of(key[1])]
+cdef inline bint is_cut(const uint64_t* sort_key, const double* values) noexcept nogil:
+    """Whether the numbers of a sort key and the next one differ."""
+    return sort_key[0] >> 32 != sort_key[1] >> 32 or values[record_of(sort_key[0])] != values[record_of(sort_key[1])]
 
 
-cdef inline void sort_few(uint64_t* keys, Py_ssize_t n, const double* values) noexcept nogil:
+cdef inline void sort_few(uint64_t* sort_keys, Py_ssize_t n, const double* values) noexcept nogil:
     """Sort by the values of the records."""
     cdef Py_ssize_t i, j
-    cdef uint64_t key
+    cdef uint64_t sort_key
     cdef double value
     for i in range(1, n):
-        key = keys[i]
-        value = values[record_of(key)]
+        sort_key = sort_keys[i]
+        value = values[record_of(sort_key)]
         j = i
-        while j > 0 and values[record_of(keys[j - 1])] > value:
-            keys[j] = keys[j - 1]
+        while j > 0 and values[record_of(sort_keys[j - 1])] > value:
+            sort_keys[j] = sort_keys[j - 1]
             j -= 1
-        keys[j] = key
+        sort_keys[j] = sort_key
 
 
-cdef void sort_many(uint64_t* keys, uint64_t* other, Py_ssize_t n, const double* values) noexcept nogil:
-    """Sort keys of equal upper halves by the values of the records: by the upper halves of these, then by the lower."""
+cdef void sort_many(uint64_t* sort_keys, uint64_t* other, Py_ssize_t n, const double* values) noexcept nogil:
+    """Sort sort keys of equal upper halves by the values of the records: by the upper halves of these, then by the lower."""
     cdef Py_ssize_t i, first = 0, last
-    cdef uint64_t upper = keys[0] >> 32 << 32
+    cdef uint64_t upper = sort_keys[0] >> 32 << 32
     cdef uint64_t* sorted
     for i in range(n):
-        keys[i] = ordered(values[record_of(keys[i])]) >> 32 << 32 | record_of(keys[i])
-    sorted = sort_keys(keys, other, n)
-    if sorted != keys:
-        memcpy(keys, sorted, n * sizeof(uint64_t))
+        sort_keys[i] = ordered(values[record_of(sort_keys[i])]) >> 32 << 32 | record_of(sort_keys[i])
+    sorted = sort_by_key(sort_keys, other, n)
+    if sorted != sort_keys:
+        memcpy(sort_keys, sorted, n * sizeof(uint64_t))
     while first < n:
         last = first + 1
-        while last < n and keys[last] >> 32 == keys[first] >> 32:
+        while last < n and sort_keys[last] >> 32 == sort_keys[first] >> 32:
             last += 1
         if last - first > 1:
             for i in range(first, last):
-                keys[i] = ordered(values[record_of(keys[i])]) << 32 | record_of(keys[i])
-            sorted = sort_keys(keys + first, other + first, last - first)
-            if sorted != keys + first:
-                memcpy(keys + first, sorted, (last - first) * sizeof(uint64_t))
+                sort_keys[i] = ordered(values[record_of(sort_keys[i])]) << 32 | record_of(sort_keys[i])
+            sorted = sort_by_key(sort_keys + first, other + first, last - first)
+            if sorted != sort_keys + first:
+                memcpy(sort_keys + first, sorted, (last - first) * sizeof(uint64_t))
         first = last
     for i in range(n):
-        keys[i] = upper | record_of(keys[i])
+        sort_keys[i] = upper | record_of(sort_keys[i])
 
 
 cdef class Divisions:
@@ -107,37 +107,37 @@ cdef class Divisions:
             raise ValueError(f"criterion={criterion!r} scores cuts of columns only, and not the tests of a splitter of its own")
         self.criterion = criterion
         self.n_words = criterion.n_words
-        self.keys = <uint64_t*> malloc((n_records + 1) * sizeof(uint64_t))
-        self.keys_to = <uint64_t*> malloc((n_records + 1) * sizeof(uint64_t))
+        self.sort_keys = <uint64_t*> malloc((n_records + 1) * sizeof(uint64_t))
+        self.sort_keys_to = <uint64_t*> malloc((n_records + 1) * sizeof(uint64_t))
         self.left = <int64_t*> malloc(CUTS * self.n_words * sizeof(int64_t))
         self.shifted = <int64_t*> malloc(CUTS * self.n_words * sizeof(int64_t))
         self.end = <Py_ssize_t*> malloc(CUTS * sizeof(Py_ssize_t))
         self.sum = <int64_t*> malloc(2 * self.n_words * sizeof(int64_t))
-        if (self.keys == NULL or self.keys_to == NULL or self.left == NULL or self.shifted == NULL or self.end == NULL
+        if (self.sort_keys == NULL or self.sort_keys_to == NULL or self.left == NULL or self.shifted == NULL or self.end == NULL
                 or self.sum == NULL):
             raise MemoryError()
         self.missing = self.sum + self.n_words
 
     def __dealloc__(self):
-        free(self.keys)
-        free(self.keys_to)
+        free(self.sort_keys)
+        free(self.sort_keys_to)
         free(self.left)
         free(self.shifted)
         free(self.end)
         free(self.sum)
 
     cdef const uint64_t* sort(self, const double* values, Py_ssize_t n, Py_ssize_t* n_values) noexcept nogil:
-        """Keys in the order of the numbers; the lower half of a key is the number of its record. OUT n_values : how many keys
+        """Keys in the order of the numbers; the lower half of a sort key is the number of its record. OUT n_values : how many sort keys
 
-        Numbers whose keys have different upper halves differ; those whose upper halves are equal may differ too. The numbers
-        0.5, 0.1, NaN and 0.9 give keys of the records 1, 0 and 3. One more key follows, which has another upper half than
+        Numbers whose sort keys have different upper halves differ; those whose upper halves are equal may differ too. The numbers
+        0.5, 0.1, NaN and 0.9 give sort keys of the records 1, 0 and 3. One more sort key follows, which has another upper half than
         the last if numbers are missing, and else is equal to it.
         """
         cdef Py_ssize_t i, first = 0, last, m = 0
         cdef int bits = 12 if n < 100 else 16 if n < 1024 else 22      # two digits of the radix sort
         cdef double lo = INFINITY, hi = -INFINITY, low = INFINITY, high = -INFINITY, scale, value
-        cdef uint64_t* keys = self.keys
-        cdef uint64_t* other = self.keys_to
+        cdef uint64_t* sort_keys = self.sort_keys
+        cdef uint64_t* other = self.sort_keys_to
         for i in range(n // 2):        # two chains, each of which waits for itself
             value = values[2 * i]
             lo = value if value < lo else lo
@@ -156,37 +156,37 @@ cdef class Divisions:
         if 0.0 < scale < INFINITY:
             for i in range(n):
                 value = values[i]
-                keys[m] = <uint64_t> <int64_t> ((value - lo) * scale if value == value else 0.0) << 32 | <uint64_t> i
+                sort_keys[m] = <uint64_t> <int64_t> ((value - lo) * scale if value == value else 0.0) << 32 | <uint64_t> i
                 m += value == value
         else:                          # all are equal, or an infinity is there or near
             bits = 32
             for i in range(n):
-                keys[m] = ordered(values[i]) >> 32 << 32 | <uint64_t> i
+                sort_keys[m] = ordered(values[i]) >> 32 << 32 | <uint64_t> i
                 m += values[i] == values[i]
         n_values[0] = m
         if m == 0:
-            return keys
+            return sort_keys
         if bits == 32 or m < INSERTION_BELOW:
-            keys = sort_keys(keys, other, m)
+            sort_keys = sort_by_key(sort_keys, other, m)
         else:
-            keys = radix_sort_range(keys, other, m, 0, bits)
-        other = self.keys_to if keys == self.keys else self.keys
+            sort_keys = radix_sort_range(sort_keys, other, m, 0, bits)
+        other = self.sort_keys_to if sort_keys == self.sort_keys else self.sort_keys
         while first < m:
             last = first + 1
-            while last < m and keys[last] >> 32 == keys[first] >> 32:
+            while last < m and sort_keys[last] >> 32 == sort_keys[first] >> 32:
                 last += 1
             if 1 < last - first < INSERTION_BELOW:
-                sort_few(keys + first, last - first, values)
+                sort_few(sort_keys + first, last - first, values)
             elif last - first > 1:
-                sort_many(keys + first, other + first, last - first, values)
+                sort_many(sort_keys + first, other + first, last - first, values)
             first = last
-        keys[m] = keys[m - 1] ^ <uint64_t> (m < n) << 63
-        return keys
+        sort_keys[m] = sort_keys[m - 1] ^ <uint64_t> (m < n) << 63
+        return sort_keys
 
     cdef bint find_along(self, const Node* node, const double* values, const LeafRules* rules, Split* best) noexcept nogil:
         cdef Py_ssize_t i = 0, m, at = -1, n
-        cdef const uint64_t* keys = self.sort(values, node.n, &m)
-        if m == 0 or (m == node.n and values[record_of(keys[0])] == values[record_of(keys[m - 1])]):
+        cdef const uint64_t* sort_keys = self.sort(values, node.n, &m)
+        if m == 0 or (m == node.n and values[record_of(sort_keys[0])] == values[record_of(sort_keys[m - 1])]):
             return True
         memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
         if m < node.n:
@@ -195,18 +195,18 @@ cdef class Divisions:
                     add_record(self.criterion, self.missing, &node.records[i])
         i = 0
         while i < m:
-            n = self.sum_up(node.records, values, keys, &i, m)
+            n = self.sum_up(node.records, values, sort_keys, &i, m)
             if n > 0:
                 self.score(node, n, rules, best, &at)
         if at >= 0:
             best.only_missing_right = at == m and not best.missing_left
             best.threshold = INFINITY
             if at < m:
-                best.threshold = df_middle(values[record_of(keys[at - 1])], values[record_of(keys[at])], 0)
+                best.threshold = df_middle(values[record_of(sort_keys[at - 1])], values[record_of(sort_keys[at])], 0)
             best.payload = NULL
         return False
 
-    cdef Py_ssize_t sum_up(self, const Record* records, const double* values, const uint64_t* keys, Py_ssize_t* at,
+    cdef Py_ssize_t sum_up(self, const Record* records, const double* values, const uint64_t* sort_keys, Py_ssize_t* at,
                            Py_ssize_t m) noexcept nogil:
         """Set `left` and `end` for the next cuts, and return how many. INOUT at : how many of the m values have been seen"""
         cdef Py_ssize_t i = at[0], n = 0, k
@@ -217,7 +217,7 @@ cdef class Divisions:
         if self.criterion.kind == CLASS_WEIGHTS and self.n_words == 4:
             # Two classes: sums stay in registers, and all are stored, but only those of cuts remain.
             while i < m and n < CUTS:
-                record = &records[record_of(keys[i])]
+                record = &records[record_of(sort_keys[i])]
                 w = <int64_t> record.count * record.weight
                 n_draws += record.count
                 weight += w
@@ -228,7 +228,7 @@ cdef class Divisions:
                 left[3] = weight - third
                 i += 1
                 self.end[n] = i
-                k = is_cut(keys + i - 1, values)
+                k = is_cut(sort_keys + i - 1, values)
                 left += 4 * k
                 n += k
             sum[0] = n_draws
@@ -236,7 +236,7 @@ cdef class Divisions:
             sum[2] = third
         elif self.criterion.kind == TARGET_SUM and self.n_words == 3:
             while i < m and n < CUTS:
-                record = &records[record_of(keys[i])]
+                record = &records[record_of(sort_keys[i])]
                 w = <int64_t> record.count * record.weight
                 n_draws += record.count
                 weight += w
@@ -246,7 +246,7 @@ cdef class Divisions:
                 left[2] = third
                 i += 1
                 self.end[n] = i
-                k = is_cut(keys + i - 1, values)
+                k = is_cut(sort_keys + i - 1, values)
                 left += 3 * k
                 n += k
             sum[0] = n_draws
@@ -254,9 +254,9 @@ cdef class Divisions:
             sum[2] = third
         else:
             while i < m and n < CUTS:
-                add_record(self.criterion, sum, &records[record_of(keys[i])])
+                add_record(self.criterion, sum, &records[record_of(sort_keys[i])])
                 i += 1
-                if is_cut(keys + i - 1, values):
+                if is_cut(sort_keys + i - 1, values):
                     for k in range(self.n_words):
                         left[k] = sum[k]
                     self.end[n] = i

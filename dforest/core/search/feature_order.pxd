@@ -73,9 +73,9 @@ cdef class Present:
     cdef DataView data
     cdef double present_up_to      # features are looked for where that takes at most so many times the steps of drawing them
     cdef Py_ssize_t n              # how many were found
-    cdef uint64_t* keys            # [n] their places and, below, their numbers, ascending
-    cdef uint64_t* own_keys        # [n_features]
-    cdef uint64_t* more_keys       # [n_features]
+    cdef uint64_t* sort_keys       # [n] their places and, below, their numbers, ascending
+    cdef uint64_t* own_sort_keys   # [n_features]
+    cdef uint64_t* other_sort_keys  # [n_features]
     cdef uint32_t* found_in        # [n_features] the search in which a feature was found last
     cdef uint32_t search
 
@@ -84,7 +84,7 @@ cdef class Present:
     cdef void add(self, uint32_t feature, FeatureOrder order) noexcept nogil
 
     cdef inline Py_ssize_t feature(self, Py_ssize_t i) noexcept nogil:
-        return <uint32_t> self.keys[i]
+        return <uint32_t> self.sort_keys[i]
 
     cdef inline Py_ssize_t place(self, Py_ssize_t i) noexcept nogil:
-        return <Py_ssize_t> (self.keys[i] >> 32)
+        return <Py_ssize_t> (self.sort_keys[i] >> 32)

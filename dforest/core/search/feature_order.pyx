@@ -137,15 +137,15 @@ cdef class Present:
     def __cinit__(self, DataView data not None, dict tuning not None):
         self.data = data
         self.present_up_to = tuning.get("present_up_to", 4.0)
-        self.own_keys = <uint64_t*> malloc(data.n_features * sizeof(uint64_t))
-        self.more_keys = <uint64_t*> malloc(data.n_features * sizeof(uint64_t))
+        self.own_sort_keys = <uint64_t*> malloc(data.n_features * sizeof(uint64_t))
+        self.other_sort_keys = <uint64_t*> malloc(data.n_features * sizeof(uint64_t))
         self.found_in = <uint32_t*> calloc(data.n_features, sizeof(uint32_t))
-        if self.own_keys == NULL or self.more_keys == NULL or self.found_in == NULL:
+        if self.own_sort_keys == NULL or self.other_sort_keys == NULL or self.found_in == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
-        free(self.own_keys)
-        free(self.more_keys)
+        free(self.own_sort_keys)
+        free(self.other_sort_keys)
         free(self.found_in)
 
     cdef bint find(self, const Node* node, FeatureOrder order, Py_ssize_t max_features, bint skip_constant) noexcept nogil:
@@ -161,7 +161,7 @@ cdef class Present:
             if (n_stored if skip_constant else n_stored - max_features) * min(<double> n_stored, n_features) > most:
                 return False
         self.n = 0
-        self.keys = self.own_keys
+        self.sort_keys = self.own_sort_keys
         self.search += 1
         if self.search == 0:             # all numbers of searches have been used
             memset(self.found_in, 0, self.data.n_features * sizeof(uint32_t))
@@ -175,11 +175,11 @@ cdef class Present:
                     self.found_in[self.data.present[k]] = self.search
                     self.add(self.data.present[k], order)
         if self.n < INSERTION_BELOW:
-            insertion_sort(self.keys, self.n)
+            insertion_sort(self.sort_keys, self.n)
         else:
-            self.keys = radix_sort(self.keys, self.more_keys, self.n)
+            self.sort_keys = radix_sort(self.sort_keys, self.other_sort_keys, self.n)
         return True
 
     cdef inline void add(self, uint32_t feature, FeatureOrder order) noexcept nogil:
-        self.keys[self.n] = <uint64_t> order.place_of(feature) << 32 | feature
+        self.sort_keys[self.n] = <uint64_t> order.place_of(feature) << 32 | feature
         self.n += 1

@@ -4,7 +4,7 @@ A `HistogramBuilder` counts or sorts, whichever takes less, and owns what lists 
 visits every draw once and every code once; sorting never looks at a code that does not occur. So nodes of few records, and those
 of far fewer records than the column has codes, are sorted.
 
-A `Sorter` sorts *keys*: a key is a record's code and, below it, the record's number in 32 bits each; so sorted keys are in the
+A `Sorter` sorts *sort keys*: a sort key is a record's code and, below it, the record's number in 32 bits each; so sorted sort keys are in the
 order of codes, and of equal codes in that of the records.
 
 A `Stored` has, of a sparse column, the node's records whose rows are stored; all others have the implied code. Either the
@@ -32,18 +32,18 @@ from dforest.core.types cimport Column, Node, Record
 cdef class Sorter:
     cdef Criterion criterion
     cdef NodeWords words
-    cdef int64_t insertion_below     # insertion sort of fewer keys, radix sort from here
-    cdef uint64_t* keys              # [records] what `sort_keys` sorts, for whoever fills it
-    cdef uint64_t* keys_to           # [records]
+    cdef int64_t insertion_below     # insertion sort of fewer sort keys, radix sort from here
+    cdef uint64_t* sort_keys         # [records] what `sort_first` sorts, for whoever fills it
+    cdef uint64_t* sort_keys_to      # [records]
     cdef int64_t* sum                # [n_words] of the records so far
 
-    cdef uint64_t* sort_keys(self, Py_ssize_t n) noexcept nogil
+    cdef uint64_t* sort_first(self, Py_ssize_t n) noexcept nogil
     cdef void sort(self, const Node* node, const Column* column, CutList* cuts) noexcept nogil
-    cdef Py_ssize_t walk(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
-    cdef Py_ssize_t walk_words(self, const uint64_t* keys, Py_ssize_t n, CutList* cuts) noexcept nogil
-    cdef Py_ssize_t walk_lanes(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
-    cdef Py_ssize_t walk_sums(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
-    cdef Py_ssize_t walk_records(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
+    cdef Py_ssize_t walk(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
+    cdef Py_ssize_t walk_words(self, const uint64_t* sort_keys, Py_ssize_t n, CutList* cuts) noexcept nogil
+    cdef Py_ssize_t walk_lanes(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
+    cdef Py_ssize_t walk_sums(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
+    cdef Py_ssize_t walk_records(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
 
 
 cdef struct Tuning:           # when to count and when to sort
@@ -82,8 +82,8 @@ cdef class Stored:
     cdef Py_ssize_t stored_per_record  # rows are looked up where the column stores so many times more than the node has records
     cdef uint32_t* place             # [n] the node's records that were found, by their number in the node, ascending; ...
     cdef uint64_t* code              # [n] ... and their codes; n = the most that a column stores
-    cdef uint64_t* keys              # [n] each, to sort by code
-    cdef uint64_t* more_keys
+    cdef uint64_t* sort_keys         # [n] each, to sort by code
+    cdef uint64_t* other_sort_keys
     cdef int64_t* rest               # [n_words] what has the implied code
     cdef uint8_t* unpacked           # [rows] codes of the widest sparse column
 

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, uint16_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from dforest.core.codes cimport gather_keys
+from dforest.core.codes cimport gather_sort_keys
 from dforest.core.loops cimport loops
 from dforest.core.search.criterion cimport add_record
 from dforest.core.search.cut_list cimport CLASSES, LANES, RECORDS, RUN, SUMS, WORDS
@@ -32,44 +32,44 @@ cdef class Sorter:
     n_records : int
         Of the largest node.
     insertion_below : int
-        Insertion sort of fewer keys, radix sort from here.
+        Insertion sort of fewer sort keys, radix sort from here.
     """
 
     def __cinit__(self, Criterion criterion not None, NodeWords words not None, Py_ssize_t n_records, int64_t insertion_below):
         self.criterion = criterion
         self.words = words
         self.insertion_below = insertion_below
-        self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
-        self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.sort_keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.sort_keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.sum = <int64_t*> malloc(self.criterion.n_words * sizeof(int64_t))
-        if self.keys == NULL or self.keys_to == NULL or self.sum == NULL:
+        if self.sort_keys == NULL or self.sort_keys_to == NULL or self.sum == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
-        free(self.keys)
-        free(self.keys_to)
+        free(self.sort_keys)
+        free(self.sort_keys_to)
         free(self.sum)
 
-    cdef uint64_t* sort_keys(self, Py_ssize_t n) noexcept nogil:
-        """Sort the first n of `keys`; return where they are then, until the next call."""
+    cdef uint64_t* sort_first(self, Py_ssize_t n) noexcept nogil:
+        """Sort the first n of `sort_keys`; return where they are then, until the next call."""
         if n < self.insertion_below:
-            insertion_sort(self.keys, n)
-            return self.keys
-        return radix_sort(self.keys, self.keys_to, n)
+            insertion_sort(self.sort_keys, n)
+            return self.sort_keys
+        return radix_sort(self.sort_keys, self.sort_keys_to, n)
 
     cdef void sort(self, const Node* node, const Column* column, CutList* cuts) noexcept nogil:
         """Make the list of a column."""
         cdef Py_ssize_t n = node.n, n_values = node.n
-        cdef uint64_t* keys
+        cdef uint64_t* sort_keys
         cuts.is_packed = cuts.accumulator == WORDS or cuts.accumulator == LANES
-        gather_keys[Record](node.records, n, column, self.keys)
-        keys = self.sort_keys(n)
-        cuts.sorted = keys
+        gather_sort_keys[Record](node.records, n, column, self.sort_keys)
+        sort_keys = self.sort_first(n)
+        cuts.sorted = sort_keys
         if column.has_missing:
-            while n_values > 0 and <uint32_t> (keys[n_values - 1] >> 32) == column.n_codes:
+            while n_values > 0 and <uint32_t> (sort_keys[n_values - 1] >> 32) == column.n_codes:
                 n_values -= 1
             if n_values < n:               # as a list of one cut, which the list of the values writes over
-                self.walk(keys + n_values, n - n_values, node.records, cuts)
+                self.walk(sort_keys + n_values, n - n_values, node.records, cuts)
                 if cuts.accumulator == WORDS:
                     cuts.missing_word[0] = cuts.run[0]
                     unpack_word(cuts.run[0], cuts.is_pairs, cuts.missing)
@@ -79,48 +79,48 @@ cdef class Sorter:
                     unpack_lanes(cuts.run[0], cuts.more[0], cuts.missing, self.criterion.n_words)
                 else:
                     memcpy(cuts.missing, cuts.left, self.criterion.n_words * sizeof(int64_t))
-        cuts.n = self.walk(keys, n_values, node.records, cuts)
+        cuts.n = self.walk(sort_keys, n_values, node.records, cuts)
 
-    # The walks fill the list's left sides and codes from sorted keys, and return how many codes occur. In all but the last, a
-    # code that goes on is written over: keys of the codes 3, 3, 5 write 3's left side twice.
+    # The walks fill the list's left sides and codes from sorted sort keys, and return how many codes occur. In all but the last, a
+    # code that goes on is written over: sort keys of the codes 3, 3, 5 write 3's left side twice.
 
-    cdef Py_ssize_t walk(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
+    cdef Py_ssize_t walk(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
         if cuts.accumulator == WORDS:
-            return self.walk_words(keys, n, cuts)
+            return self.walk_words(sort_keys, n, cuts)
         if cuts.accumulator == LANES:
-            return self.walk_lanes(keys, n, records, cuts)
+            return self.walk_lanes(sort_keys, n, records, cuts)
         if cuts.accumulator == SUMS:
-            return self.walk_sums(keys, n, records, cuts)
-        return self.walk_records(keys, n, records, cuts)
+            return self.walk_sums(sort_keys, n, records, cuts)
+        return self.walk_records(sort_keys, n, records, cuts)
 
-    cdef Py_ssize_t walk_words(self, const uint64_t* keys, Py_ssize_t n, CutList* cuts) noexcept nogil:
+    cdef Py_ssize_t walk_words(self, const uint64_t* sort_keys, Py_ssize_t n, CutList* cuts) noexcept nogil:
         cdef const uint64_t* words = self.words.word
         cdef uint64_t total = 0
         cdef uint64_t* run = cuts.run
         cdef uint32_t* codes = cuts.code
         cdef Py_ssize_t i, n_values = 0
-        cdef uint32_t code, next_code = <uint32_t> (keys[0] >> 32) if n else 0
+        cdef uint32_t code, next_code = <uint32_t> (sort_keys[0] >> 32) if n else 0
         for i in range(n):
             code = next_code
-            next_code = <uint32_t> (keys[i + 1] >> 32) if i + 1 < n else ~code
-            total += words[<uint32_t> keys[i]]
+            next_code = <uint32_t> (sort_keys[i + 1] >> 32) if i + 1 < n else ~code
+            total += words[<uint32_t> sort_keys[i]]
             run[n_values] = total
             codes[n_values] = code
             n_values += code != next_code
         return n_values
 
-    cdef Py_ssize_t walk_lanes(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
+    cdef Py_ssize_t walk_lanes(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
         cdef uint64_t first = 0, second = 0, draws, is_second
         cdef uint64_t* run = cuts.run
         cdef uint64_t* more = cuts.more
         cdef uint32_t* codes = cuts.code
         cdef const Record* record
         cdef Py_ssize_t i, n_values = 0
-        cdef uint32_t code, next_code = <uint32_t> (keys[0] >> 32) if n else 0
+        cdef uint32_t code, next_code = <uint32_t> (sort_keys[0] >> 32) if n else 0
         for i in range(n):
             code = next_code
-            next_code = <uint32_t> (keys[i + 1] >> 32) if i + 1 < n else ~code
-            record = &records[<uint32_t> keys[i]]
+            next_code = <uint32_t> (sort_keys[i + 1] >> 32) if i + 1 < n else ~code
+            record = &records[<uint32_t> sort_keys[i]]
             draws = <uint64_t> record.count << (16 * (record.target & 3))
             is_second = -<uint64_t> (record.target >> 2)       # all bits of classes 4 to 7
             first += draws & ~is_second
@@ -131,16 +131,16 @@ cdef class Sorter:
             n_values += code != next_code
         return n_values
 
-    cdef Py_ssize_t walk_sums(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
+    cdef Py_ssize_t walk_sums(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
         cdef int64_t weight = 0, total = 0
         cdef int64_t* left = cuts.left
         cdef const Record* record
         cdef Py_ssize_t i, n_values = 0
-        cdef uint32_t code, next_code = <uint32_t> (keys[0] >> 32) if n else 0
+        cdef uint32_t code, next_code = <uint32_t> (sort_keys[0] >> 32) if n else 0
         for i in range(n):
             code = next_code
-            next_code = <uint32_t> (keys[i + 1] >> 32) if i + 1 < n else ~code
-            record = &records[<uint32_t> keys[i]]
+            next_code = <uint32_t> (sort_keys[i + 1] >> 32) if i + 1 < n else ~code
+            record = &records[<uint32_t> sort_keys[i]]
             weight += record.count
             total += <int64_t> record.count * record.target
             left[3 * n_values] = left[3 * n_values + 1] = weight
@@ -149,16 +149,16 @@ cdef class Sorter:
             n_values += code != next_code
         return n_values
 
-    cdef Py_ssize_t walk_records(self, const uint64_t* keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
+    cdef Py_ssize_t walk_records(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
         cdef Py_ssize_t i, n_values = 0, n_words = self.criterion.n_words
         cdef uint32_t code
         memset(self.sum, 0, n_words * sizeof(int64_t))
         if self.criterion.kind == OUTPUTS:
-            return loops.outputs.sorted(&self.criterion.outputs, keys, n, records, n_words, self.sum, cuts.left, cuts.code)
+            return loops.outputs.sorted(&self.criterion.outputs, sort_keys, n, records, n_words, self.sum, cuts.left, cuts.code)
         for i in range(n):
-            code = <uint32_t> (keys[i] >> 32)
-            add_draws(self.criterion.kind, self.sum, &records[<uint32_t> keys[i]])
-            if i + 1 == n or <uint32_t> (keys[i + 1] >> 32) != code:
+            code = <uint32_t> (sort_keys[i] >> 32)
+            add_draws(self.criterion.kind, self.sum, &records[<uint32_t> sort_keys[i]])
+            if i + 1 == n or <uint32_t> (sort_keys[i + 1] >> 32) != code:
                 complete(self.criterion, self.sum)
                 df_copy_words(cuts.left + n_values * n_words, self.sum, n_words)
                 cuts.code[n_values] = code
@@ -268,7 +268,7 @@ cdef class HistogramBuilder:
             self.words.make(node)
         if (cuts.is_packed and is_large
                 and self.tuning.bitmap_from * node.n <= n_codes <= self.tuning.bitmap_codes_per_record * node.n):
-            self.histogram.add_by_bitmap(node, column, <uint32_t*> self.sorter.keys, cuts)
+            self.histogram.add_by_bitmap(node, column, <uint32_t*> self.sorter.sort_keys, cuts)
         elif not is_large or n_codes > self.tuning.codes_per_record * node.n:
             self.sorter.sort(node, column, cuts)
         elif cuts.is_packed:
@@ -362,19 +362,19 @@ cdef class Stored:
                 width = max(width, data.columns[j].width)
         self.place = <uint32_t*> malloc((n + 1) * sizeof(uint32_t))
         self.code = <uint64_t*> malloc((n + 1) * sizeof(uint64_t))
-        self.keys = <uint64_t*> malloc((n + 1) * sizeof(uint64_t))
-        self.more_keys = <uint64_t*> malloc((n + 1) * sizeof(uint64_t))
+        self.sort_keys = <uint64_t*> malloc((n + 1) * sizeof(uint64_t))
+        self.other_sort_keys = <uint64_t*> malloc((n + 1) * sizeof(uint64_t))
         self.rest = <int64_t*> malloc(self.criterion.n_words * sizeof(int64_t))
         self.unpacked = <uint8_t*> malloc(data.n_rows * width)
-        if (self.place == NULL or self.code == NULL or self.keys == NULL or self.more_keys == NULL or self.rest == NULL
+        if (self.place == NULL or self.code == NULL or self.sort_keys == NULL or self.other_sort_keys == NULL or self.rest == NULL
                 or self.unpacked == NULL):
             raise MemoryError()
 
     def __dealloc__(self):
         free(self.place)
         free(self.code)
-        free(self.keys)
-        free(self.more_keys)
+        free(self.sort_keys)
+        free(self.other_sort_keys)
         free(self.rest)
         free(self.unpacked)
 
@@ -390,7 +390,7 @@ cdef class Stored:
 
     cdef void cumulate(self, const Node* node, const Column* column, CutList* cuts) noexcept nogil:
         cdef Py_ssize_t i, k, n_words = self.criterion.n_words, n = self.gather(node, column), n_cuts = 0
-        cdef uint64_t* keys = self.keys
+        cdef uint64_t* sort_keys = self.sort_keys
         cdef uint32_t code
         cdef int64_t* left = cuts.left - n_words
         if n == 0:
@@ -398,14 +398,14 @@ cdef class Stored:
             return
         memcpy(self.rest, node.statistics, n_words * sizeof(int64_t))
         for i in range(n):
-            keys[i] = self.code[i] << 32 | self.place[i]
+            sort_keys[i] = self.code[i] << 32 | self.place[i]
         if n < INSERTION_BELOW:
-            insertion_sort(keys, n)
+            insertion_sort(sort_keys, n)
         else:
-            keys = radix_sort(keys, self.more_keys, n)
+            sort_keys = radix_sort(sort_keys, self.other_sort_keys, n)
         for i in range(n):             # the draws of each code that is stored
-            code = <uint32_t> (keys[i] >> 32)
-            if i == 0 or code != keys[i - 1] >> 32:
+            code = <uint32_t> (sort_keys[i] >> 32)
+            if i == 0 or code != sort_keys[i - 1] >> 32:
                 left += n_words
                 if code == column.n_codes:
                     left = cuts.missing
@@ -413,7 +413,7 @@ cdef class Stored:
                     cuts.code[n_cuts] = code
                     n_cuts += 1
                 memset(left, 0, n_words * sizeof(int64_t))
-            add_record(self.criterion, left, &node.records[<uint32_t> keys[i]])
+            add_record(self.criterion, left, &node.records[<uint32_t> sort_keys[i]])
         for i in range(n_cuts):
             for k in range(n_words):
                 self.rest[k] -= cuts.left[i * n_words + k]

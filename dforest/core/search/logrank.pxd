@@ -18,9 +18,9 @@ cdef class SurvivalCriterion(SquaredError):
     cdef Py_ssize_t n_events           # how many of these times there are
     cdef double risk                   # the sum of its cumulative hazard over all event times of the training rows
     cdef int shift, digits             # of weights, and of steps, in variances
-    cdef uint64_t* keys                # [n_records]
-    cdef uint64_t* keys_to             # [n_records]
-    cdef uint64_t* entries             # [n_records] keys of entries
+    cdef uint64_t* sort_keys           # [n_records]
+    cdef uint64_t* sort_keys_to        # [n_records]
+    cdef uint64_t* entries             # [n_records] sort keys of entries
     cdef uint64_t* entries_to          # [n_records]
     cdef uint32_t* place               # [n_records] how many of the event times are not after each record's time
     cdef uint32_t* entered             # [n_records] how many of them are not after its entry

@@ -60,8 +60,8 @@ cdef class SurvivalCriterion(SquaredError):
         self.release()
 
     cdef void release(self) noexcept nogil:
-        free(self.keys)
-        free(self.keys_to)
+        free(self.sort_keys)
+        free(self.sort_keys_to)
         free(self.entries)
         free(self.entries_to)
         free(self.place)
@@ -83,8 +83,8 @@ cdef class SurvivalCriterion(SquaredError):
         return Criterion.clone(self).of_times(self.n_times)
 
     cdef int attach(self, Py_ssize_t n_records) except -1:
-        self.keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
-        self.keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.sort_keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
+        self.sort_keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.entries = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.entries_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.place = <uint32_t*> malloc(n_records * sizeof(uint32_t))
@@ -96,7 +96,7 @@ cdef class SurvivalCriterion(SquaredError):
         self.sums = <double*> malloc((2 * n_records + 2) * sizeof(double))
         self.exposed = <df_exposed*> malloc(n_records * sizeof(df_exposed))
         self.entering = <int64_t*> malloc(n_records * sizeof(int64_t))
-        if (self.keys == NULL or self.keys_to == NULL or self.entries == NULL or self.entries_to == NULL or self.place == NULL
+        if (self.sort_keys == NULL or self.sort_keys_to == NULL or self.entries == NULL or self.entries_to == NULL or self.place == NULL
                 or self.entered == NULL or self.hazard == NULL or self.at_risk == NULL or self.steps == NULL
                 or self.products == NULL or self.sums == NULL or self.exposed == NULL or self.entering == NULL):
             raise MemoryError()
@@ -110,7 +110,7 @@ cdef class SurvivalCriterion(SquaredError):
         """
         cdef Py_ssize_t i, j, begin = 0, m = 0, n_entries = 0, next = 0
         cdef const Record* record
-        cdef const uint64_t* keys
+        cdef const uint64_t* sort_keys
         cdef const uint64_t* entries
         cdef uint32_t time
         cdef double hazard, sum = 0.0
@@ -118,13 +118,13 @@ cdef class SurvivalCriterion(SquaredError):
         for i in range(node.n):
             record = &node.records[i]
             code = <int64_t> node.y[record.row]
-            self.keys[i] = (<uint64_t> df_exit_of(code) << 32) | <uint64_t> i
+            self.sort_keys[i] = (<uint64_t> df_exit_of(code) << 32) | <uint64_t> i
             self.entered[i] = 0
             if df_entry_of(code) > 0:
                 self.entries[n_entries] = (<uint64_t> df_entry_of(code) << 32) | <uint64_t> i
                 n_entries += 1
             at_risk += <int64_t> record.count * record.weight
-        keys = sort_by_key(self.keys, self.keys_to, node.n)
+        sort_keys = sort_by_key(self.sort_keys, self.sort_keys_to, node.n)
         entries = sort_by_key(self.entries, self.entries_to, n_entries)
         self.shift = df_variance_shift(at_risk)
         for i in range(node.n):
@@ -140,7 +140,7 @@ cdef class SurvivalCriterion(SquaredError):
         self.steps[0] = 0
         self.products[0] = df_big_product(0, 0)
         while begin < node.n:
-            time = <uint32_t> (keys[begin] >> 33)
+            time = <uint32_t> (sort_keys[begin] >> 33)
             while next < n_entries and <uint32_t> (entries[next] >> 32) < time:
                 i = <uint32_t> entries[next]
                 record = &node.records[i]
@@ -151,12 +151,12 @@ cdef class SurvivalCriterion(SquaredError):
                 next += 1
             events = leaving = counted_events = counted_leaving = 0
             i = begin
-            while i < node.n and <uint32_t> (keys[i] >> 33) == time:
-                record = &node.records[<uint32_t> keys[i]]
+            while i < node.n and <uint32_t> (sort_keys[i] >> 33) == time:
+                record = &node.records[<uint32_t> sort_keys[i]]
                 w = <int64_t> record.count * record.weight
                 leaving += w
                 counted_leaving += w >> self.shift
-                if keys[i] >> 32 & 1:
+                if sort_keys[i] >> 32 & 1:
                     events += w
                     counted_events += w >> self.shift
                 i += 1
@@ -169,7 +169,7 @@ cdef class SurvivalCriterion(SquaredError):
                 self.steps[m] = counted_events
                 sum += df_variance_share(counted_events, counted)
             for j in range(begin, i):
-                self.place[<uint32_t> keys[j]] = <uint32_t> m
+                self.place[<uint32_t> sort_keys[j]] = <uint32_t> m
             at_risk -= leaving
             counted -= counted_leaving
             begin = i
@@ -228,23 +228,23 @@ cdef class SurvivalCriterion(SquaredError):
         """`risk` by the exact weights of the node, whose split is found or not wanted any more: `place` is written to."""
         cdef Py_ssize_t i, n_entries = 0
         cdef const Record* record
-        cdef const uint64_t* keys
+        cdef const uint64_t* sort_keys
         cdef const uint64_t* entries
         cdef df_hazards hazards
         cdef int64_t code, time
         cdef double hazard, risk = 0.0
         for i in range(node.n):
             code = <int64_t> node.y[node.records[i].row]
-            self.keys[i] = (<uint64_t> df_exit_of(code) << 32) | <uint64_t> i
+            self.sort_keys[i] = (<uint64_t> df_exit_of(code) << 32) | <uint64_t> i
             if df_entry_of(code) > 0:
                 self.entries[n_entries] = (<uint64_t> df_entry_of(code) << 32) | <uint64_t> i
                 n_entries += 1
-        keys = sort_by_key(self.keys, self.keys_to, node.n)
+        sort_keys = sort_by_key(self.sort_keys, self.sort_keys_to, node.n)
         entries = sort_by_key(self.entries, self.entries_to, n_entries)
         for i in range(node.n):
-            record = &node.records[<uint32_t> keys[i]]
-            self.place[<uint32_t> keys[i]] = <uint32_t> i
-            self.exposed[i].code = <int64_t> (keys[i] >> 32)
+            record = &node.records[<uint32_t> sort_keys[i]]
+            self.place[<uint32_t> sort_keys[i]] = <uint32_t> i
+            self.exposed[i].code = <int64_t> (sort_keys[i] >> 32)
             self.exposed[i].entry = df_entry_of(<int64_t> node.y[record.row])
             self.exposed[i].weight = record.count * df_addable(node.exact_weight[record.row])
         for i in range(n_entries):

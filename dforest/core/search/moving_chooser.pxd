@@ -27,9 +27,9 @@ cdef enum:
     INSERTION_BELOW = 24
 
 
-cdef inline const uint64_t* sort_by_key(uint64_t* keys, uint64_t* other, Py_ssize_t n) noexcept nogil:
-    """Sort keys, of which the lower half is a record's number. INOUT keys, other : [n], of which one is returned"""
+cdef inline const uint64_t* sort_by_key(uint64_t* sort_keys, uint64_t* other, Py_ssize_t n) noexcept nogil:
+    """Sort sort keys, of which the lower half is a record's number. INOUT sort keys, other : [n], of which one is returned"""
     if n < INSERTION_BELOW:
-        insertion_sort(keys, n)
-        return keys
-    return radix_sort(keys, other, n)
+        insertion_sort(sort_keys, n)
+        return sort_keys
+    return radix_sort(sort_keys, other, n)

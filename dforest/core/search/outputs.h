@@ -157,20 +157,20 @@ DF_INLINE void df_pass_words_loop(int64_t *counters, int64_t n_words, int64_t *s
     }
 }
 
-/* The left sides of sorted records: a code, and which of the records it is, in the upper and the lower half of a key. Returns how
+/* The left sides of sorted records: a code, and which of the records it is, in the upper and the lower half of a sort key. Returns how
  * many codes there are. INOUT sum : [n_words] 0 at first; OUT left : [codes, n_words]; code : [codes] */
-DF_INLINE int64_t df_sorted_outputs_loop(const df_outputs *outputs, int64_t k, const uint64_t *keys, int64_t n,
+DF_INLINE int64_t df_sorted_outputs_loop(const df_outputs *outputs, int64_t k, const uint64_t *sort_keys, int64_t n,
                                          const df_record *records, int64_t n_words, int64_t *sum, int64_t *left, uint32_t *code) {
     const df_outputs some = {outputs->kind, k, outputs->targets};
     int64_t i, j, n_values = 0;
     if (outputs->kind == DF_TARGET_SUM)
         n_words = DF_OUTPUT_WORDS + k;
     for (i = 0; i < n; i++) {
-        df_add_outputs(&some, sum, &records[(uint32_t)keys[i]]);
-        if (i + 1 == n || keys[i + 1] >> 32 != keys[i] >> 32) {
+        df_add_outputs(&some, sum, &records[(uint32_t)sort_keys[i]]);
+        if (i + 1 == n || sort_keys[i + 1] >> 32 != sort_keys[i] >> 32) {
             for (j = 0; j < n_words; j++)
                 left[n_values * n_words + j] = sum[j];
-            code[n_values++] = (uint32_t)(keys[i] >> 32);
+            code[n_values++] = (uint32_t)(sort_keys[i] >> 32);
         }
     }
     return n_values;
@@ -250,7 +250,7 @@ typedef struct {
     void (*count)(const df_outputs *outputs, const df_record *records, int64_t n, const void *codes, int width, int64_t n_words,
                   int64_t *counters);
     void (*pass_words)(int64_t *counters, int64_t n_words, int64_t *sum, int64_t *left);
-    int64_t (*sorted)(const df_outputs *outputs, const uint64_t *keys, int64_t n, const df_record *records, int64_t n_words,
+    int64_t (*sorted)(const df_outputs *outputs, const uint64_t *sort_keys, int64_t n, const df_record *records, int64_t n_words,
                       int64_t *sum, int64_t *left, uint32_t *code);
     void (*square_scores)(const int64_t *left, int64_t n, const int64_t *total, int64_t k, int is_wide,
                           const df_output_squares *outputs, double *scores);

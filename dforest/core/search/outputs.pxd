@@ -61,7 +61,7 @@ cdef class MultiOutput(Criterion):
     cdef void add_scores(self, const Output* output, const int64_t* left, Py_ssize_t n, const int64_t* total,
                          double* scores) noexcept nogil
     cdef double respond(self, const Output* output, const int64_t* statistics, Py_ssize_t n, const int64_t* total,
-                        double* keys) noexcept nogil
+                        double* responses) noexcept nogil
 
 
 # The criterion that a forest was given: of several outputs, that of the first one.

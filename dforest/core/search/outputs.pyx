@@ -430,31 +430,31 @@ cdef class MultiOutput(Criterion):
             else:
                 scores[i] = -1.0
 
-    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* keys) noexcept nogil:
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* responses) noexcept nogil:
         """Those of the output that the categories tell most about: its responses have the largest variance between them."""
         cdef Py_ssize_t o, best = 0
         cdef double spread, highest = -1.0
         for o in range(self.n_outputs):
             if not self.each[o].is_pure:
-                spread = self.respond(&self.each[o], statistics, n, total, keys)
+                spread = self.respond(&self.each[o], statistics, n, total, responses)
                 if spread > highest:
                     highest = spread
                     best = o
-        self.respond(&self.each[best], statistics, n, total, keys)
+        self.respond(&self.each[best], statistics, n, total, responses)
 
     cdef double respond(self, const Output* output, const int64_t* statistics, Py_ssize_t n, const int64_t* total,
-                        double* keys) noexcept nogil:
-        """Set the keys by one output; return their weighted variance between the categories, in units of all outputs."""
+                        double* responses) noexcept nogil:
+        """Set the responses by one output; return their weighted variance between the categories, in units of all outputs."""
         cdef Py_ssize_t i
         cdef double share, mean = 0.0, spread = 0.0
         self.take(output, total, self.part_total)
         for i in range(n):
             self.take(output, statistics + i * self.n_words, self.part_left)
-            (<Criterion> output.criterion).mean_responses(self.part_left, 1, self.part_total, keys + i)
-            mean += df_response_term(df_category_share(self.part_left[1], total[1]), keys[i])
+            (<Criterion> output.criterion).mean_responses(self.part_left, 1, self.part_total, responses + i)
+            mean += df_response_term(df_category_share(self.part_left[1], total[1]), responses[i])
         for i in range(n):
             share = df_category_share(statistics[i * self.n_words + 1], total[1])
-            spread += df_spread_term(share, keys[i], mean)
+            spread += df_spread_term(share, responses[i], mean)
         return df_response_spread(spread, output.scale.exponent, self.each[0].scale.exponent)
 
 

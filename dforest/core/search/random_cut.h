@@ -9,7 +9,7 @@
 #include "core/column.h"
 #include "core/draws.h"
 #include "rules/edges.h"
-#include "rules/keys.h"
+#include "rules/ordered_keys.h"
 
 enum { DF_UNIFORMS = 8 }; /* computed at a time */
 

@@ -147,13 +147,13 @@ cdef class NumberCriterion(Criterion):
         node.scale.exponent = exponent
         node.scale.range = <int64_t> largest - smallest
 
-    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* keys) noexcept nogil:
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* responses) noexcept nogil:
         """Means of the quantised targets, relative to the node's rounded down."""
         cdef Py_ssize_t i
         cdef bint wide = self.kind == TARGET_SUM_WIDE
         cdef int64_t mean = df_floor_mean(total[2], total[3] if wide else 0, total[1])
         for i in range(n):
-            keys[i] = df_target_response(statistics, wide, mean)
+            responses[i] = df_target_response(statistics, wide, mean)
             statistics += self.n_words
 
     cdef double mean(self, const int64_t* statistic) noexcept nogil:

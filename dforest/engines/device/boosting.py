@@ -13,7 +13,7 @@ from dforest.core.boost.quantiles import NO_KEY
 from dforest.engines.device.coding import codes_there
 from dforest.engines.device.shard import by_node, cut_up, destinations
 from dforest.engines.device.training import rows_of_codes
-from dforest.engines.families import Families, keys_of
+from dforest.engines.families import Families, row_ranges_of
 from dforest.engines.nodes import range_entries
 from dforest.engines.pairs import NO_SUBSET, BestCuts, Pairs, first_of_each, offsets
 from dforest.engines.rows import RowShare
@@ -106,7 +106,7 @@ class DeviceBoostingShard(BoostingShard):
         self.sides = device.empty((n,), np.uint8)
         # The rows that an iteration draws, which come before the others in the order in which its trees begin.
         self.drawn, self._order = None if self.n_drawn is None else device.empty((n,), np.uint8), None
-        self._families, self._kept = Families(), {}  # the slots of nodes, by key
+        self._families, self._kept = Families(), {}  # the slots of nodes, by range of rows
         self._n_slots, self._free, self._slots = 0, [], None
         self._others = {}  # the run of rows that were not drawn of each node of the tree, by its path: (first, n)
         self._run("df_number_rows", self._groups_of_rows(), n, self.rows)
@@ -218,19 +218,19 @@ class DeviceBoostingShard(BoostingShard):
 
     def _count_in_slots(self, open_nodes, features, most_slots):
         """Bring the histograms of nodes, of all features, into slots: the nodes' `Pairs`, whose entries are there."""
-        keys, node_entries = keys_of(open_nodes), int(self.n_entries.sum())
-        differences, counted = self._families.differences(keys, self._kept)
+        row_ranges, node_entries = row_ranges_of(open_nodes), int(self.n_entries.sum())
+        differences, counted = self._families.differences(row_ranges, self._kept)
         if len(counted) > len(self._free):
             if self._n_slots < most_slots:
-                self._n_slots = min(most_slots, 2 * (self._n_slots + len(keys)))
+                self._n_slots = min(most_slots, 2 * (self._n_slots + len(row_ranges)))
                 self._slots = None  # it ends before there is another one
                 self._slots = self.device.empty((self.n_outputs, self._n_slots * node_entries, 3), np.int64)
             self._forget_histograms()
-            differences, counted = {}, keys
-        slots = {key: self._free.pop() for key in counted}
+            differences, counted = {}, row_ranges
+        slots = {row_range: self._free.pop() for row_range in counted}
         nodes = np.zeros(len(counted), open_nodes.dtype)
         nodes["first"], nodes["n"] = np.array(counted, np.int64).T
-        firsts = np.array([slots[key] for key in counted]) * node_entries
+        firsts = np.array([slots[row_range] for row_range in counted]) * node_entries
         self._run_in_slots("df_boost_clear", len(firsts), self.device.array(firsts))
         self._add_to(self._slots, nodes, self._pairs_at(np.tile(features[:1], (len(counted), 1)), firsts))
         taken = [(self._kept.pop(parent), slots[sibling]) for parent, sibling in differences.values()]
@@ -238,10 +238,10 @@ class DeviceBoostingShard(BoostingShard):
         if taken:
             self._run_in_slots("df_boost_subtract", len(taken), self.device.array(np.array(taken) * node_entries))
         # Slots of divided nodes, and of siblings that nobody asked for, are free again.
-        self._free += [self._kept.pop(parent) for parent in set(map(self._families.parent_of, keys)) & self._kept.keys()]
-        self._free += [slots[key] for key in slots.keys() - set(keys)]
-        self._kept |= {key: slots[key] for key in keys}
-        return self._pairs_at(features, np.array([slots[key] for key in keys]) * node_entries)
+        self._free += [self._kept.pop(parent) for parent in set(map(self._families.parent_of, row_ranges)) & self._kept.keys()]
+        self._free += [slots[row_range] for row_range in slots.keys() - set(row_ranges)]
+        self._kept |= {row_range: slots[row_range] for row_range in row_ranges}
+        return self._pairs_at(features, np.array([slots[row_range] for row_range in row_ranges]) * node_entries)
 
     def _run_in_slots(self, kernel, n_nodes, firsts):
         n_numbers = 3 * int(self.n_entries.sum())

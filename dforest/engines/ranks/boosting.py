@@ -13,7 +13,7 @@ A `RankBoostingShard` owns the table of runs, and the histograms that it keeps.
 import numpy as np
 
 from dforest.engines.device.boosting import SUM_BYTES
-from dforest.engines.families import Families, keys_of
+from dforest.engines.families import Families, row_ranges_of
 from dforest.engines.pairs import BestCuts, offsets
 from dforest.engines.ranks.shard import Runs
 from dforest.engines.shard import BoostingShard
@@ -99,45 +99,45 @@ class RankBoostingShard(BoostingShard):
 
     def _find_all_cuts(self, open_nodes, exponents, bounds, node_bytes):
         """`find_cuts` of all features. node_bytes : of the histograms of a node"""
-        ranks, keys = self.ranks, keys_of(open_nodes)
+        ranks, row_ranges = self.ranks, row_ranges_of(open_nodes)
         first, end = self._shares[ranks.rank], self._shares[ranks.rank + 1]
-        differences, counted = self._families.differences(keys, self._kept)
+        differences, counted = self._families.differences(row_ranges, self._kept)
         sums = self._add_up_histograms(counted, ranks.room // node_bytes)
-        for key, (parent, sibling) in differences.items():
-            sums[key] = self._kept[parent] - sums[sibling]
-        for key in keys:
-            self._kept.pop(self._families.parent_of(key), None)
-        own = BestCuts(len(keys), self.own.n_middles)
+        for row_range, (parent, sibling) in differences.items():
+            sums[row_range] = self._kept[parent] - sums[sibling]
+        for row_range in row_ranges:
+            self._kept.pop(self._families.parent_of(row_range), None)
+        own = BestCuts(len(row_ranges), self.own.n_middles)
         if first < end:
-            pairs = self.own.pairs(np.tile(np.arange(first, end, dtype=np.int32), (len(keys), 1)))
+            pairs = self.own.pairs(np.tile(np.arange(first, end, dtype=np.int32), (len(row_ranges), 1)))
             n_entries = int(self._entries[end] - self._entries[first])
-            histograms = np.empty((self.own.n_outputs, len(keys), n_entries, 3), np.int64)
-            for i, key in enumerate(keys):
-                histograms[:, i, :, self._added] = np.moveaxis(sums[key], 2, 0)
+            histograms = np.empty((self.own.n_outputs, len(row_ranges), n_entries, 3), np.int64)
+            for i, row_range in enumerate(row_ranges):
+                histograms[:, i, :, self._added] = np.moveaxis(sums[row_range], 2, 0)
                 if 1 not in self._added:
                     histograms[:, i, :, 1] = histograms[:, i, :, 2]
             histograms = self.own.device.array(histograms.reshape(self.own.n_outputs, -1, 3))
             own.take(pairs, *self.own.best_cuts(pairs, histograms, exponents, bounds))
         # Equal on all ranks, as all must count the same nodes: so many as the rank of most entries has room for.
         n_kept = KEPT_ROOM * ranks.room * int(self._entries[-1]) // (node_bytes * self._most_entries)
-        for key in keys[: max(0, n_kept - len(self._kept))]:
-            self._kept[key] = sums[key]
+        for row_range in row_ranges[: max(0, n_kept - len(self._kept))]:
+            self._kept[row_range] = sums[row_range]
         return self._best_of_ranks(own)
 
-    def _add_up_histograms(self, keys, at_once):
+    def _add_up_histograms(self, row_ranges, at_once):
         """This rank's share of the histograms of nodes over the rows of all ranks.
 
         Returns
         -------
         dict of ndarray of shape (n_outputs, n_entries, n_added), dtype int64
-            By key.
+            By range of rows.
         """
         own, found, n_features = self.own, {}, len(self.own.n_entries)
-        for first in range(0, len(keys), at_once):
-            some = keys[first : first + at_once]
+        for first in range(0, len(row_ranges), at_once):
+            some = row_ranges[first : first + at_once]
             pairs = own.pairs(np.tile(np.arange(n_features, dtype=np.int32), (len(some), 1)))
             nodes = np.zeros(len(some), record("df_open_node"))
-            nodes["first"], nodes["n"] = self._runs.own_of_keys(some).T
+            nodes["first"], nodes["n"] = self._runs.own_of_row_ranges(some).T
             histograms = own.count(nodes, pairs).get()[:, :, self._added]
             by_entry = histograms.reshape(own.n_outputs, len(some), -1, len(self._added)).transpose(2, 1, 0, 3)
             share = self.ranks.sum_scattered(np.ascontiguousarray(by_entry), self._entries[self._shares])

@@ -38,10 +38,10 @@ class Runs:
     def own_open_nodes(self, open_nodes):
         """Open nodes, or nodes that are grown, with their runs among this rank's own draws."""
         own = open_nodes.copy()
-        own["first"], own["n"] = self.own_of_keys(zip(open_nodes["first"].tolist(), open_nodes["n"].tolist(), strict=True)).T
+        own["first"], own["n"] = self.own_of_row_ranges(zip(open_nodes["first"].tolist(), open_nodes["n"].tolist(), strict=True)).T
         return own
 
-    def own_of_keys(self, keys):
+    def own_of_row_ranges(self, keys):
         """This rank's runs of nodes, given their (first, n) among the draws of all ranks: ndarray of shape (n_nodes, 2)."""
         return np.array([self._runs[key] for key in keys], np.int64).reshape(-1, 2)
 

@@ -1,14 +1,14 @@
 // Leaves of boosted trees that are no Newton steps: weighted quantiles of what rows lack, byte by byte, and Huber's mean.
 //
 // What a row lacks is its target less its raw prediction, or, where `is_distance` says so, the magnitude of that. It is looked at
-// as its key (keys.h), of eight bytes, the most significant one first. Weights are integers, as weights.h has them: a node of light
+// as its key (ordered_keys.h), of eight bytes, the most significant one first. Weights are integers, as weights.h has them: a node of light
 // rows has a shift.
 #ifndef DFOREST_KERNELS_BOOST_LEAVES_HPP
 #define DFOREST_KERNELS_BOOST_LEAVES_HPP
 
 #include "group.hpp"
 #include "rules/boost.h"
-#include "rules/keys.h"
+#include "rules/ordered_keys.h"
 #include "rules/weights.h"
 
 enum { DF_BYTE_VALUES = 256 };
@@ -72,7 +72,7 @@ DF_KERNEL df_boost_weigh_bytes(const uint32_t *rows, const df_chunk *chunks, int
             group.each([&](int64_t item) {
                 for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
                     const int64_t row = rows[i];
-                    const uint64_t key = df_key64(df_lacks(y, raw, baseline[output], first, is_distance, row));
+                    const uint64_t key = df_ordered_key64(df_lacks(y, raw, baseline[output], first, is_distance, row));
                     if (which == 0 || key >> shift == keys[chunk.node] >> shift)
                         df_add_shared(group, sums + (key >> (shift - 8) & (DF_BYTE_VALUES - 1)),
                                       df_weight_in_node(integer_weight, exact_weight, shifts[chunk.node], row));
@@ -100,7 +100,7 @@ DF_KERNEL df_boost_find_next_key(const uint32_t *rows, const df_chunk *chunks, i
             const uint64_t found = group.lowest<uint64_t>([&](int64_t item) {
                 uint64_t low = ~(uint64_t) 0;
                 for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
-                    const uint64_t key = df_key64(df_lacks(y, raw, baseline[output], first, is_distance, rows[i]));
+                    const uint64_t key = df_ordered_key64(df_lacks(y, raw, baseline[output], first, is_distance, rows[i]));
                     low = key > keys[chunk.node] && key < low ? key : low;
                 }
                 return low;

@@ -1,7 +1,7 @@
 // From columns of numbers to bins, as `dforest.core.coding` makes them on the processor: keys are sorted, bins are dealt out, and
 // each row gets codes.
 //
-// Keys (rules/keys.h) have 32 bits, or 64. A column's are sorted by a radix sort, digit by digit from the lowest: a group sorts
+// Keys (rules/ordered_keys.h) have 32 bits, or 64. A column's are sorted by a radix sort, digit by digit from the lowest: a group sorts
 // a chunk of keys by giving each item a range of these, and a counter of its own for each value of the digit. Keys of missing
 // values come last.
 #ifndef DFOREST_KERNELS_CODING_HPP
@@ -9,10 +9,10 @@
 
 #include "group.hpp"
 #include "rules/bins.h"
-#include "rules/keys.h"
+#include "rules/ordered_keys.h"
 
-DF_INLINE uint32_t df_key_of(float x) { return x == x ? df_key32(x) : DF_MISSING_KEY32; }
-DF_INLINE uint64_t df_key_of(double x) { return x == x ? df_key64(x) : DF_MISSING_KEY64; }
+DF_INLINE uint32_t df_key_of(float x) { return x == x ? df_ordered_key32(x) : DF_MISSING_KEY32; }
+DF_INLINE uint64_t df_key_of(double x) { return x == x ? df_ordered_key64(x) : DF_MISSING_KEY64; }
 DF_INLINE uint32_t df_missing_key(const float *) { return DF_MISSING_KEY32; }
 DF_INLINE uint64_t df_missing_key(const double *) { return DF_MISSING_KEY64; }
 

@@ -5,7 +5,7 @@
 
 #include "target.hpp"
 #include "rules/cut.h"
-#include "rules/keys.h"
+#include "rules/ordered_keys.h"
 
 enum { DF_AHEAD = 64 };        // records ahead whose codes are asked for
 

@@ -16,7 +16,7 @@
 
 #include "categories.hpp"
 
-enum { DF_FEW_KEYS = 32 };     // are sorted by comparing each with all
+enum { DF_MAX_COMPARED_KEYS = 32 };  // are sorted by comparing each with all
 
 // The targets of an output in a node of n records, in order.
 typedef struct {
@@ -48,8 +48,8 @@ typedef struct {
     df_sums *before;           // [n + 1] over the positions before each one
     df_query *queries;         // [1 + 2 * n_directions * n_cuts] the node, and the sides of cuts
     df_fall *falls;            // [n_directions * n_cuts]
-    uint64_t *keys;            // [n]
-    uint64_t *other_keys;      // [n]
+    uint64_t *sort_keys;       // [n]
+    uint64_t *other_sort_keys;  // [n]
     uint32_t *ranks;           // [n] by position
     uint32_t *other_ranks;     // [n]
     uint32_t *starts;          // [n_cuts + 3] the first position of each value that occurs, and the end
@@ -75,9 +75,9 @@ DF_INLINE df_median_room df_median_room_at(const df_problem *p, char *memory, in
     room.before = (df_sums *) (memory + DF_SHARED_BYTES);
     room.queries = (df_query *) (room.before + n + 1);
     room.falls = (df_fall *) (room.queries + 1 + 2 * p->n_directions * n_cuts);
-    room.keys = (uint64_t *) (room.falls + p->n_directions * n_cuts);
-    room.other_keys = room.keys + n;
-    room.ranks = (uint32_t *) (room.other_keys + n);
+    room.sort_keys = (uint64_t *) (room.falls + p->n_directions * n_cuts);
+    room.other_sort_keys = room.sort_keys + n;
+    room.ranks = (uint32_t *) (room.other_sort_keys + n);
     room.other_ranks = room.ranks + n;
     room.starts = room.other_ranks + n;
     room.place_of = room.starts + n_cuts + 3;
@@ -85,36 +85,36 @@ DF_INLINE df_median_room df_median_room_at(const df_problem *p, char *memory, in
     return room;
 }
 
-// Bits by which keys are sorted at a time: an item alone has room for more.
+// Bits by which sort keys are sorted at a time: an item alone has room for more.
 DF_INLINE int df_digit_bits(const df_group &group) { return group.n_items == 1 ? 8 : 4; }
 
-// Sort different keys by n_bits bits from `first` on; by the lower ones they are in order. Returns where they are then: in `keys`
+// Sort different sort keys by n_bits bits from `first` on; by the lower ones they are in order. Returns where they are then: in `sort_keys`
 // or in `other`. OUT counts : [n_items << df_digit_bits] scratch
-DF_CALLED uint64_t *df_sort_keys(const df_group &group, uint64_t *keys, uint64_t *other, int64_t n, int first, int n_bits,
-                                 uint32_t *counts)
+DF_CALLED uint64_t *df_sort_by_key(const df_group &group, uint64_t *sort_keys, uint64_t *other, int64_t n, int first, int n_bits,
+                                   uint32_t *counts)
 {
     const int bits = df_digit_bits(group);
     const int64_t n_digits = (int64_t) 1 << bits, share = (n + group.n_items - 1) / group.n_items;
-    if (n <= DF_FEW_KEYS) {
+    if (n <= DF_MAX_COMPARED_KEYS) {
         group.each([&](int64_t item) {
             for (int64_t i = item; i < n; i += group.n_items) {
                 int64_t at = 0;
                 for (int64_t j = 0; j < n; j++)
-                    at += keys[j] < keys[i];
-                other[at] = keys[i];
+                    at += sort_keys[j] < sort_keys[i];
+                other[at] = sort_keys[i];
             }
         });
         return other;
     }
     for (int shift = first; shift < first + n_bits; shift += bits) {
-        const auto count_of = [&](uint64_t key, int64_t item) {
-            return counts + (int64_t) (key >> shift & (uint64_t) (n_digits - 1)) * group.n_items + item;
+        const auto count_of = [&](uint64_t sort_key, int64_t item) {
+            return counts + (int64_t) (sort_key >> shift & (uint64_t) (n_digits - 1)) * group.n_items + item;
         };
         group.each([&](int64_t item) {
             for (int64_t digit = 0; digit < n_digits; digit++)
                 counts[digit * group.n_items + item] = 0;
             for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
-                ++*count_of(keys[i], item);
+                ++*count_of(sort_keys[i], item);
         });
         group.after(
             [&](int64_t item) {
@@ -132,30 +132,30 @@ DF_CALLED uint64_t *df_sort_keys(const df_group &group, uint64_t *keys, uint64_t
             });
         group.each([&](int64_t item) {
             for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
-                other[(*count_of(keys[i], item))++] = keys[i];
+                other[(*count_of(sort_keys[i], item))++] = sort_keys[i];
         });
         uint64_t *sorted = other;
-        other = keys;
-        keys = sorted;
+        other = sort_keys;
+        sort_keys = sorted;
     }
-    return keys;
+    return sort_keys;
 }
 
 // The targets of some output in order.
 DF_INLINE void df_order_targets(const df_group &group, const df_problem *p, const df_record *records, int64_t n,
-                                const df_targets *targets, int64_t output, uint64_t *keys, uint64_t *other, uint32_t *counts,
+                                const df_targets *targets, int64_t output, uint64_t *sort_keys, uint64_t *other, uint32_t *counts,
                                 const df_target_order &order)
 {
     group.each([&](int64_t item) {
         for (int64_t i = item; i < n; i += group.n_items)
-            keys[i] = (uint64_t) df_target_key(df_target_at(p, records + i, targets, output)) << 32 | (uint64_t) i;
+            sort_keys[i] = (uint64_t) df_target_sort_key(df_target_at(p, records + i, targets, output)) << 32 | (uint64_t) i;
     });
-    const uint64_t *sorted = df_sort_keys(group, keys, other, n, 32, 32, counts);
+    const uint64_t *sorted = df_sort_by_key(group, sort_keys, other, n, 32, 32, counts);
     group.each([&](int64_t item) {
         for (int64_t i = item; i < n; i += group.n_items) {
             const uint32_t record = (uint32_t) sorted[i];
             order.rank[record] = (uint32_t) i;
-            order.target[i] = df_target_of_key((uint32_t) (sorted[i] >> 32));
+            order.target[i] = df_target_of_sort_key((uint32_t) (sorted[i] >> 32));
             order.weight[i] = (int64_t) records[record].count * records[record].weight;
         }
     });
@@ -291,7 +291,7 @@ DF_INLINE void df_left_positions(const df_problem *p, const df_median_room &room
     const df_median_state *state = room.state;
     *first = 0;
     if (p->is_random) // the other side may have all values
-        *last = room.keys[0] >> 32 == 0 ? room.starts[1] : 0;
+        *last = room.sort_keys[0] >> 32 == 0 ? room.starts[1] : 0;
     else if (cut == state->n_values)
         *last = (uint32_t) state->first_missing;
     else {
@@ -307,12 +307,12 @@ DF_INLINE void df_order_records(const df_group &group, const df_placer &placer, 
     const int64_t share = (n + group.n_items - 1) / group.n_items;
     group.each([&](int64_t item) {
         for (int64_t i = item; i < n; i += group.n_items)
-            room.keys[i] = (uint64_t) placer(records[i].row) << 32 | (uint64_t) i;
+            room.sort_keys[i] = (uint64_t) placer(records[i].row) << 32 | (uint64_t) i;
     });
-    uint64_t *sorted = df_sort_keys(group, room.keys, room.other_keys, n, 32, df_bits_below((int64_t) placer.missing() + 1),
-                                    room.counts);
-    room.other_keys = sorted == room.keys ? room.other_keys : room.keys;
-    room.keys = sorted;
+    uint64_t *sorted = df_sort_by_key(group, room.sort_keys, room.other_sort_keys, n, 32, df_bits_below((int64_t) placer.missing() + 1),
+                                      room.counts);
+    room.other_sort_keys = sorted == room.sort_keys ? room.other_sort_keys : room.sort_keys;
+    room.sort_keys = sorted;
     const auto is_start = [&](int64_t i) { return i == 0 || sorted[i] >> 32 != sorted[i - 1] >> 32; };
     group.after(
         [&](int64_t item) {
@@ -363,7 +363,7 @@ DF_INLINE void df_find_falls(const df_group &group, const df_problem *p, const d
         const double factor = df_has_outputs(p) ? outputs[o].factor : 1.0;
         group.each([&](int64_t item) {
             for (int64_t i = item; i < n; i += group.n_items)
-                room.ranks[i] = own.rank[(uint32_t) room.keys[i]];
+                room.ranks[i] = own.rank[(uint32_t) room.sort_keys[i]];
             if (item == 0)
                 room.queries[0] = {{{0, 0}, 0}, {0, 0}, {(uint32_t) n, 0}, 0};
             for (int64_t i = item; i < n_falls; i += group.n_items) {

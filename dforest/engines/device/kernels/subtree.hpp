@@ -279,7 +279,7 @@ DF_INLINE void df_order_all_targets(const df_group &group, const df_problem *p, 
     for (int64_t o = 0; o < p->n_outputs; o++) {
         const int64_t first = o * search.max_records;
         const df_target_order order = {search.order.rank + first, search.order.target + first, search.order.weight + first};
-        df_order_targets(group, p, records, n, targets, o, search.room.keys, search.room.other_keys, search.room.counts, order);
+        df_order_targets(group, p, records, n, targets, o, search.room.sort_keys, search.room.other_sort_keys, search.room.counts, order);
     }
 }
 

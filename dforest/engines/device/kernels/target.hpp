@@ -25,7 +25,7 @@
 
 #include "rules/categories.h"
 #include "rules/criteria.h"
-#include "rules/keys.h"
+#include "rules/ordered_keys.h"
 #include "rules/medians.h"
 #include "rules/node.h"
 #include "rules/outputs.h"
@@ -496,8 +496,8 @@ DF_INLINE double df_number_impurity(const Group &group, const df_problem *p, con
     if (p->criterion == DF_POISSON && measure.centre <= 0.0)
         return 0.0;
     if (df_has_medians(p)) {
-        const auto key = [&](int64_t i) { return (uint64_t) df_target_key(target(i)); };
-        const int64_t median = df_target_of_key((uint32_t) df_find_median(group, n, total, key, weight).key);
+        const auto key = [&](int64_t i) { return (uint64_t) df_target_sort_key(target(i)); };
+        const int64_t median = df_target_of_sort_key((uint32_t) df_find_median(group, n, total, key, weight).key);
         const df_big cost = group.exact_sum([&](int64_t item) {
             df_exact_sum own = {0, 0};
             for (int64_t i = item; i < n; i += group.n_items) {
@@ -584,7 +584,7 @@ DF_CALLED double df_leaf_median(const Group &group, int64_t n, double lo, double
             sum += weight(i);
         return sum;
     });
-    const df_median median = df_find_median(group, n, total, [&](int64_t i) { return df_key64(y(i)); }, weight);
+    const df_median median = df_find_median(group, n, total, [&](int64_t i) { return df_ordered_key64(y(i)); }, weight);
     return df_middle_of_medians(df_value64(median.key), df_value64(median.next), median.weight, total);
 }
 

@@ -2,8 +2,8 @@
  *
  * A key of 32 bits stands for a float32, one of 64 bits for a float64. Zeros of both signs have one key; missing values have a
  * key above the keys of all values, infinities included. */
-#ifndef DFOREST_KEYS_H
-#define DFOREST_KEYS_H
+#ifndef DFOREST_ORDERED_KEYS_H
+#define DFOREST_ORDERED_KEYS_H
 
 #include <float.h>
 #include <stdint.h>
@@ -15,14 +15,14 @@
 #define DF_MISSING_KEY64 0xFFF0000000000001ull
 
 /* The key of a value that is not missing. */
-static inline uint32_t df_key32(float x) {
+static inline uint32_t df_ordered_key32(float x) {
     uint32_t bits;
     x += 0.0f; /* -0 becomes 0 */
     memcpy(&bits, &x, 4);
     return bits ^ (bits >> 31 ? 0xFFFFFFFFu : 0x80000000u);
 }
 
-static inline uint64_t df_key64(double x) {
+static inline uint64_t df_ordered_key64(double x) {
     uint64_t bits;
     x += 0.0;
     memcpy(&bits, &x, 8);
@@ -50,13 +50,13 @@ static inline double df_value_of(uint64_t key, int is_wide) { return is_wide ? d
 static inline uint64_t df_last_key(double x, int is_wide) {
     float f;
     if (is_wide)
-        return df_key64(x);
+        return df_ordered_key64(x);
     if (x > FLT_MAX)
-        return x > DBL_MAX ? DF_MISSING_KEY32 - 1 : df_key32(FLT_MAX);
+        return x > DBL_MAX ? DF_MISSING_KEY32 - 1 : df_ordered_key32(FLT_MAX);
     if (x < -FLT_MAX)
-        return df_key32(-FLT_MAX) - 1;
+        return df_ordered_key32(-FLT_MAX) - 1;
     f = (float)x;
-    return df_key32(f) - ((double)f > x);
+    return df_ordered_key32(f) - ((double)f > x);
 }
 
 /* A random cut between the keys of a node's lowest and highest value, lo < hi: keys up to the one returned go left. */
