@@ -46,7 +46,8 @@ cdef inline void fill_sort_keys(const record_t* records, Py_ssize_t n, const cod
         sort_keys[i] = (<uint64_t> codes[row_of(records[i])] << 32) | <uint64_t> i
 
 
-cdef inline void gather_sort_keys(const record_t* records, Py_ssize_t n, const Column* column, uint64_t* sort_keys) noexcept nogil:
+cdef inline void gather_sort_keys(const record_t* records, Py_ssize_t n, const Column* column,
+                                  uint64_t* sort_keys) noexcept nogil:
     """Keys that sort n records: the code, and below it the record's number. OUT sort keys : [n]"""
     if column.width == 1:
         fill_sort_keys(records, n, <const uint8_t*> column.codes, sort_keys)

@@ -37,14 +37,14 @@ from dforest.rules.sampling cimport df_draw_by_mass, df_heavy_to_left, df_subsam
 from dforest.core.sampling import MAX_DRAWS, MAX_ROWS, check_plans, checked_integer
 
 
-MAX_STRATA = 2**20             # their numbers stand above those of nodes and blocks, in the paths of random streams
+MAX_STRATA = 2**20             # their numbers stand above those of nodes and blocks, in the keys of random streams
 
 cdef enum:
-    STRATUM_BITS = 40          # of a path, below the number of the stratum
+    STRATUM_BITS = 40          # of a stream key, below the number of the stratum
     GROUP_BLOCKS = 64          # of groups, dealt to in one go
 
 
-cdef inline uint64_t path_of(Py_ssize_t stratum, int64_t number) noexcept nogil:
+cdef inline uint64_t stream_key_of(Py_ssize_t stratum, int64_t number) noexcept nogil:
     return (<uint64_t> stratum << STRATUM_BITS) + <uint64_t> number
 
 
@@ -175,9 +175,9 @@ cdef class Strata(SamplingPlan):
         if left == 0 or right == 0:
             n_left = draws if right == 0 else 0
         elif (left + right) >> 32 == 0 or left == right:
-            n_left = draws_to_left(seed, path_of(stratum, node), draws, left, right)
+            n_left = draws_to_left(seed, stream_key_of(stratum, node), draws, left, right)
         else:
-            n_left = df_heavy_to_left(seed, path_of(stratum, node), draws, left, right)
+            n_left = df_heavy_to_left(seed, stream_key_of(stratum, node), draws, left, right)
         self.deal_node(seed, stratum, 2 * node, begin, size // 2, n_left, first, last, n_draws)
         self.deal_node(seed, stratum, 2 * node + 1, middle, size // 2, draws - n_left, first, last, n_draws)
 
@@ -226,11 +226,11 @@ cdef class Strata(SamplingPlan):
                                     else self.masses[block * DF_BLOCK + rows[i]])
                 upto[i] = total
                 drawn[i] = 0
-            df_draw_by_mass(seed, path_of(stratum, block), n, n_draws, upto, drawn)
+            df_draw_by_mass(seed, stream_key_of(stratum, block), n, n_draws, upto, drawn)
         elif self.replace:
-            loops.draw_block(seed, path_of(stratum, block), n, n_draws, drawn)
+            loops.draw_block(seed, stream_key_of(stratum, block), n, n_draws, drawn)
         else:
-            loops.subsample_block(seed, path_of(stratum, block), n, n_draws, drawn)
+            loops.subsample_block(seed, stream_key_of(stratum, block), n, n_draws, drawn)
         for i in range(n):
             counts[rows[i]] = drawn[i]
 

@@ -66,7 +66,7 @@ typedef struct {
     int few_records[4];   /* most records of a node that is searched by few.h, by the same words */
     int small_records[4]; /* most records of a small subtree of best cuts that is faster than node by node */
     void (*random_small_subtree[4])(df_small_subtree *small);
-    void (*uniforms)(uint32_t seed, const uint64_t *paths, int n, double *u);
+    void (*uniforms)(uint32_t seed, const uint64_t *stream_keys, int n, double *u);
     void (*quickscorer32)(int has_missing, const df_quickscorer_tree *trees, size_t first, size_t end, size_t n_values,
                           size_t n_outputs, const uint32_t *tiles, size_t size, size_t n, double *sums);
     /* NULL: a walk is faster, as SSE2 does not compare 64 bits */

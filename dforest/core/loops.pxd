@@ -46,7 +46,7 @@ cdef extern from "core/loops.h" nogil:
         int64_t range
         int32_t exponent
     ctypedef struct df_small_node:
-        uint64_t path, constants
+        uint64_t key, constants
         int64_t depth
         int32_t feature
         uint32_t code, above
@@ -280,7 +280,7 @@ cdef extern from "core/loops.h" nogil:
         int* few_records                                                    # of few.h, by the same: most records of a node
         int* small_records                                                  # of small_subtree: most records
         void (**random_small_subtree)(df_small_subtree* small) noexcept nogil
-        void (*uniforms)(uint32_t seed, const uint64_t* paths, int n, double* u) noexcept nogil
+        void (*uniforms)(uint32_t seed, const uint64_t* stream_keys, int n, double* u) noexcept nogil
         void (*quickscorer32)(bint has_missing, const df_quickscorer_tree* trees, size_t first, size_t end, size_t n_values,
                               size_t n_outputs, const uint32_t* tiles, size_t size, size_t n, double* sums) noexcept nogil
         void (*quickscorer64)(bint has_missing, const df_quickscorer_tree* trees, size_t first, size_t end, size_t n_values,

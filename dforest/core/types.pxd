@@ -146,7 +146,7 @@ cdef struct Node:
     int32_t weight_shift   # by which the records' weights follow from these; 0 without
     int32_t fine_shift     # by which fine integers follow from `exact_weight`, once the leaf that needs them is asked for
     int64_t* statistics    # their sum
-    uint64_t path
+    uint64_t key                  # see node_key in random.h
     Py_ssize_t depth       # the root's is 0
     Scale scale            # regression only
     bint is_pure           # one class, or one target

@@ -21,7 +21,7 @@ from dforest.rules.records import constants, record
 
 N_LEAF_WORDS = 3  # beside values: rows twice, and 0
 NODES_AT_ONCE = 4096  # whose quantiles are looked for, as each takes 2 KiB for the weights of bytes
-_NAMES_OF_NODES = ("seed", np.uint32), ("path", np.uint64), ("depth", np.int64)  # what decides the columns that a node tries
+_NAMES_OF_NODES = ("seed", np.uint32), ("key", np.uint64), ("depth", np.int64)   # what decides the columns that a node tries
 
 
 @dataclass

@@ -196,9 +196,9 @@ class ForestDriver(Driver):
             size = max(1, self.histogram_bytes // (node_bytes * n))
             for begin in range(0, len(nodes), size):
                 some = nodes[begin : begin + size]
-                seeds, paths = (np.ascontiguousarray(open_nodes[name][some]) for name in ("seed", "path"))
+                seeds, node_keys = (np.ascontiguousarray(open_nodes[name][some]) for name in ("seed", "key"))
                 outputs_of_some = None if of_outputs is None else of_outputs[some]
-                features = self.order.draw_each(seeds, paths, tried, n)
+                features = self.order.draw_each(seeds, node_keys, tried, n)
                 found, found_subsets = self._try(open_nodes[some], totals[some], outputs_of_some, features)
                 counts = (found["is_constant"] == 0) | (not splitter.skip_constant_features)
                 is_first = counted[some, None] + np.cumsum(counts, axis=1) - counts < splitter.max_features

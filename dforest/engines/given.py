@@ -11,7 +11,7 @@ import numpy as np
 from dforest.core.data import DataView
 from dforest.core.grow.trainer import Finisher
 from dforest.engines.nodes import Nodes, Subtrees
-from dforest.rules.arrays import ROOT_PATH
+from dforest.rules.arrays import ROOT_KEY
 
 
 def grow_given(problem, columns, records, y, open_nodes, n_threads, exact_weight=None, label_ranks=None):
@@ -105,5 +105,5 @@ def _check(problem, n_rows, records, open_nodes):
         raise ValueError(f"open nodes lead out of {len(records)} records, or have none")
     if records["row"].max() >= n_rows:
         raise ValueError(f"records lead to row {records['row'].max()}, of {n_rows} rows")
-    if problem.rules.max_leaf_nodes and (open_nodes["path"] != ROOT_PATH).any():
+    if problem.rules.max_leaf_nodes and (open_nodes["key"] != ROOT_KEY).any():
         raise ValueError("subtrees are grown best first; allowed are whole trees")

@@ -30,7 +30,7 @@ from dforest.rules.node cimport (
     df_quantiser_of, df_root_of, df_score_exponent, df_shifted_weight, df_square_impurity,
 )
 from dforest.rules.numerics cimport df_add_product, df_add_square, df_exact_sum, df_sum_digits, df_sum_of_digits
-from dforest.rules.random cimport DF_BLOCK, DF_ROOT_PATH
+from dforest.rules.random cimport DF_BLOCK, DF_ROOT_KEY
 from dforest.rules.records cimport (
     DF_POISSON, DF_TARGET_SUM, DF_TARGET_SUM_WIDE, df_column, df_grown, df_limits, df_open_node, df_record,
 )
@@ -44,7 +44,7 @@ from dforest.rules.records import record
 
 
 BLOCK = DF_BLOCK               # rows of a block of a sampling plan
-ROOT_PATH = DF_ROOT_PATH       # the path of a tree's root
+ROOT_KEY = DF_ROOT_KEY         # of a tree's root
 
 
 def have_one_class(const int64_t[:, ::1] totals not None):

@@ -24,7 +24,7 @@
  * i & -i weights that end with that of feature i - 1. A weight that is drawn is taken off, and put back when the node is done: so
  * a draw takes time in proportion to log n.
  *
- * Random numbers are those of the stream (seed of the tree, path of the node, DF_FEATURES): see random.h. */
+ * Random numbers are those of the stream (seed of the tree, node key of the node, DF_FEATURES): see random.h. */
 #ifndef DFOREST_RULES_FEATURE_ORDER_H
 #define DFOREST_RULES_FEATURE_ORDER_H
 

@@ -74,7 +74,7 @@ static inline df_open_node df_root_of(int64_t n, uint32_t seed) {
     df_open_node root;
     memset(&root, 0, sizeof root);
     root.n = n;
-    root.path = DF_ROOT_PATH;
+    root.key = DF_ROOT_KEY;
     root.first_weight = -1;
     root.lower = -INFINITY;
     root.upper = INFINITY;
@@ -89,7 +89,7 @@ static inline df_open_node df_child_of(const df_open_node *parent, int right, in
     df_open_node child = *parent;
     child.first = right ? parent->first + n_left : parent->first;
     child.n = right ? parent->n - n_left : n_left;
-    child.path = df_child_path(parent->path, right);
+    child.key = df_child_key(parent->key, right);
     child.depth = parent->depth + 1;
     child.lower = own.lower;
     child.upper = own.upper;

@@ -1,10 +1,12 @@
 /* Counter-based random streams, shared by the CPU and device code (C99 and C++).
  *
- * A stream is named by (seed, path, purpose), with the seed of a tree, and is a sequence of 32-bit words. Nothing is kept between
- * streams, so any thread, device or machine can compute any part of a stream alone.
+ * A stream is named by (seed, stream key, purpose), with the seed of a tree, and is a sequence of 32-bit words. Nothing is kept
+ * between streams, so any thread, device or machine can compute any part of a stream alone.
+ *
+ * Philox has
  *
  *   key     = (seed, purpose)
- *   counter = (block, 0, path low, path high), block = 0, 1, 2, ...
+ *   counter = (block, 0, stream key low, stream key high), block = 0, 1, 2, ...
  *   words   = the four outputs of Philox4x32-10 of each block, in order
  *
  * The seeds of a forest's trees follow from the forest's seed and the trees' numbers.
@@ -18,19 +20,19 @@
 #include <stdint.h>
 
 #define DF_WEYL 0x9E3779B97F4A7C15ull
-#define DF_ROOT_PATH 0x243F6A8885A308D3ull
+#define DF_ROOT_KEY 0x243F6A8885A308D3ull
 #define DF_LEFT_CHILD 0xA0761D6478BD642Full
 #define DF_RIGHT_CHILD 0xE7037ED1A0B428DBull
 
 enum {
-    DF_FEATURES = 1,        /* order of the features at a node; path = the node's path */
-    DF_BOOTSTRAP_SPLIT = 2, /* draws sent to the left half; path = node of the block tree */
-    DF_BOOTSTRAP_DRAW = 3,  /* rows drawn inside a block; path = the block's number */
-    DF_THRESHOLD = 4,       /* random threshold; path = df_feature_path of node and feature */
-    DF_PERMUTATION = 5,     /* order of a tree's out-of-bag rows; path = the feature */
-    DF_SUBSAMPLE_SHARE = 6, /* which blocks have their share of drawn rows rounded up; path = 0 */
-    DF_SUBSAMPLE_DRAW = 7,  /* rows of a block that are drawn without replacement; path = the block's number */
-    DF_LABEL_ORDER = 8,     /* which rows order labels; path = the row's number */
+    DF_FEATURES = 1,        /* order of the features at a node; stream key: the node's */
+    DF_BOOTSTRAP_SPLIT = 2, /* draws sent to the left half; key: node of the block tree */
+    DF_BOOTSTRAP_DRAW = 3,  /* rows drawn inside a block; key: the block's number */
+    DF_THRESHOLD = 4,       /* random threshold; key: df_feature_key */
+    DF_PERMUTATION = 5,     /* order of a tree's out-of-bag rows; key: the feature */
+    DF_SUBSAMPLE_SHARE = 6, /* which blocks have their share of drawn rows rounded up; key: 0 */
+    DF_SUBSAMPLE_DRAW = 7,  /* rows of a block that are drawn without replacement; key: the block's number */
+    DF_LABEL_ORDER = 8,     /* which rows order labels; key: the row's number */
     DF_CUSTOM = 64          /* from here on: whatever user-defined splitters draw */
 };
 
@@ -63,13 +65,13 @@ static inline void df_philox(const uint32_t counter[4], const uint32_t key[2], u
     out[3] = d;
 }
 
-static inline void df_stream_open(df_stream *s, uint32_t seed, uint64_t path, uint32_t purpose) {
+static inline void df_stream_open(df_stream *s, uint32_t seed, uint64_t stream_key, uint32_t purpose) {
     s->key[0] = seed;
     s->key[1] = purpose;
     s->counter[0] = 0;
     s->counter[1] = 0;
-    s->counter[2] = (uint32_t)path;
-    s->counter[3] = (uint32_t)(path >> 32);
+    s->counter[2] = (uint32_t)stream_key;
+    s->counter[3] = (uint32_t)(stream_key >> 32);
     s->used = 4;
 }
 
@@ -138,12 +140,12 @@ static inline uint32_t df_tree_seed(uint64_t seed, uint32_t tree) {
     return (uint32_t)(left << 16 | right);
 }
 
-/* The path of a feature in a node, for what is drawn per feature. */
-static inline uint64_t df_feature_path(uint64_t path, uint64_t feature) { return df_mix(path + (feature + 1) * DF_WEYL); }
+/* The stream key of a feature in a node, for what is drawn per feature. */
+static inline uint64_t df_feature_key(uint64_t node_key, uint64_t feature) { return df_mix(node_key + (feature + 1) * DF_WEYL); }
 
-/* The path of a child: a bijection of the parent's path for either side. */
-static inline uint64_t df_child_path(uint64_t path, int right) {
-    return df_mix(path ^ (right ? DF_RIGHT_CHILD : DF_LEFT_CHILD));
+/* The node key of a child: a bijection of the parent's for either side. */
+static inline uint64_t df_child_key(uint64_t node_key, int right) {
+    return df_mix(node_key ^ (right ? DF_RIGHT_CHILD : DF_LEFT_CHILD));
 }
 
 #endif

@@ -14,11 +14,11 @@ cdef extern from "rules/random.h" nogil:
         DF_SUBSAMPLE_DRAW
         DF_CUSTOM
         DF_BLOCK
-    const uint64_t DF_ROOT_PATH
-    void df_stream_open(df_stream* s, uint32_t seed, uint64_t path, uint32_t purpose)
+    const uint64_t DF_ROOT_KEY
+    void df_stream_open(df_stream* s, uint32_t seed, uint64_t stream_key, uint32_t purpose)
     uint32_t df_next(df_stream* s)
     uint32_t df_below(df_stream* s, uint32_t n)
     double df_uniform(df_stream* s)
     uint32_t df_tree_seed(uint64_t seed, uint32_t tree)
-    uint64_t df_feature_path(uint64_t path, uint64_t feature)
-    uint64_t df_child_path(uint64_t path, int right)
+    uint64_t df_feature_key(uint64_t node_key, uint64_t feature)
+    uint64_t df_child_key(uint64_t node_key, int right)

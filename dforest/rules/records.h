@@ -111,7 +111,7 @@ typedef struct {
 typedef struct {
     int64_t first;             // of its draws
     int64_t n;
-    uint64_t path;
+    uint64_t key;
     int64_t first_weight;      // where the exact weights of its tree's rows begin (weights.h), if there are any
     double root_weight;        // of all draws of its tree, in the units of all rows' integers
     int64_t range;             // these three: the scale of its targets; of several outputs: the least exponent of theirs

@@ -31,7 +31,7 @@ cdef extern from "rules/records.h" nogil:
     ctypedef struct df_open_node:
         int64_t first
         int64_t n
-        uint64_t path
+        uint64_t key
         int64_t first_weight
         double root_weight
         int64_t range

@@ -1,10 +1,10 @@
 """The naive twin's random streams: `random.h` again, slow and plain.
 
-A *stream* of 32-bit words is named by the seed of a tree, a path and a purpose.
+A *stream* of 32-bit words is named by the seed of a tree, a key and a purpose.
 """
 
 WEYL = 0x9E3779B97F4A7C15
-ROOT_PATH = 0x243F6A8885A308D3
+ROOT_KEY = 0x243F6A8885A308D3
 CHILD = (0xA0761D6478BD642F, 0xE7037ED1A0B428DB)  # left, right
 FEATURES, BOOTSTRAP_SPLIT, BOOTSTRAP_DRAW, THRESHOLD = 1, 2, 3, 4  # purposes
 SUBSAMPLE_SHARE, SUBSAMPLE_DRAW, LABEL_ORDER = 6, 7, 8
@@ -26,11 +26,11 @@ def philox(counter, key):
 
 
 class Stream:
-    """The random words named by (seed, path, purpose), with the seed of a tree."""
+    """The random words named by (seed, stream key, purpose), with the seed of a tree."""
 
-    def __init__(self, seed, path, purpose):
+    def __init__(self, seed, stream_key, purpose):
         self.key = int(seed), purpose
-        self.name = 0, path & MASK32, path >> 32
+        self.name = 0, stream_key & MASK32, stream_key >> 32
         self.block = 0
         self.words = []
 
@@ -77,11 +77,11 @@ def tree_seed(seed, tree):
     return left << 16 | right
 
 
-def child_path(path, side):
-    """The path of a node's left (side 0) or right (1) child."""
-    return mix(path ^ CHILD[side])
+def child_key(node_key, side):
+    """The node key of the left (side 0) or right (1) child."""
+    return mix(node_key ^ CHILD[side])
 
 
-def feature_path(path, feature):
-    """The path of a feature in a node."""
-    return mix((path + (feature + 1) * WEYL) & MASK64)
+def feature_key(node_key, feature):
+    """The stream key of a feature in a node."""
+    return mix((node_key + (feature + 1) * WEYL) & MASK64)

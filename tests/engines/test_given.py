@@ -17,7 +17,7 @@ from dforest.engines.device.training import Training
 from dforest.engines.nodes import Nodes
 from dforest.estimators.forest import base as estimators
 from dforest.rules import arrays
-from dforest.rules.arrays import ROOT_PATH
+from dforest.rules.arrays import ROOT_KEY
 from dforest.rules.records import record
 from dforest.testing import engine_check
 
@@ -109,7 +109,7 @@ class GivenSession(Session):
         records, open_nodes = np.concatenate(drawn), np.zeros(len(seeds), record("df_open_node"))
         open_nodes["n"] = [len(one) for one in drawn]
         open_nodes["first"] = np.cumsum(open_nodes["n"]) - open_nodes["n"]
-        open_nodes["seed"], open_nodes["path"] = seeds, ROOT_PATH
+        open_nodes["seed"], open_nodes["key"] = seeds, ROOT_KEY
         open_nodes["lower"], open_nodes["upper"] = -np.inf, np.inf
         open_nodes["first_weight"] = [0 if own is not None else -1 for own in exact]
         open_nodes["root_weight"] = [(one["count"].astype(np.int64) * one["weight"]).sum() for one in drawn]
@@ -227,7 +227,7 @@ def small_problem(**rules):
 def open_node_of(first, n, depth=0, root_weight=1000):
     open_node = np.zeros(1, record("df_open_node"))
     open_node["first"], open_node["n"], open_node["depth"], open_node["root_weight"] = first, n, depth, root_weight
-    open_node["seed"], open_node["path"], open_node["lower"], open_node["upper"] = 5, 77 if depth else ROOT_PATH, -np.inf, np.inf
+    open_node["seed"], open_node["key"], open_node["lower"], open_node["upper"] = 5, 77 if depth else ROOT_KEY, -np.inf, np.inf
     return open_node
 
 

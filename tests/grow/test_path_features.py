@@ -10,7 +10,7 @@ from dforest.splitter import HistSplitter, PythonSplitter, Test
 from dforest.testing import check_splitter
 from dforest.testing.conformance import SHARE_ALL, Trial, make_problem, tuned
 from dforest.testing.grown_trees import GrownTree
-from dforest.testing.streams import ROOT_PATH, child_path
+from dforest.testing.streams import ROOT_KEY, child_key
 
 # How trees are grown: parameters, and size thresholds.
 WAYS = {
@@ -37,7 +37,7 @@ class Recorder(PythonSplitter):
     """Notes what it is told at each node that it divides, and at each leaf."""
 
     def find_split(self, node):
-        TOLD[node.seed, node.path] = node.path_features
+        TOLD[node.seed, node.key] = node.path_features
         return super().find_split(node)
 
     def best_cut(self, node, feature):
@@ -47,7 +47,7 @@ class Recorder(PythonSplitter):
         return int(codes[(len(codes) - 1) // 2])
 
     def leaf_records(self, node):
-        TOLD[node.seed, node.path] = node.path_features
+        TOLD[node.seed, node.key] = node.path_features
         return np.ones(node.n_records, bool)
 
 
@@ -61,15 +61,15 @@ def test_a_splitter_in_python_is_told_the_features_above(way, method):
     fitted, trees = trees_of(Recorder(), way, n_rows=300, method=method)
     n_used = 0
     for t, tree in enumerate(trees):
-        path = {0: ROOT_PATH}
+        path = {0: ROOT_KEY}
         for node in range(len(tree.feature)):
             told = TOLD[int(fitted.forest_.seeds[t]), path[node]]
             assert told.tolist() == tree.path_features(node), (t, node)
             assert told.dtype == np.int64 and not told.flags.writeable
             n_used = max(n_used, len(told))
             if tree.feature[node] >= 0:
-                path[node + 1] = child_path(path[node], 0)
-                path[int(tree.right_child[node])] = child_path(path[node], 1)
+                path[node + 1] = child_key(path[node], 0)
+                path[int(tree.right_child[node])] = child_key(path[node], 1)
     assert n_used >= 3
 
 
@@ -142,7 +142,7 @@ cdef class Telling(Splitter):
             if self.is_on_path(node, feature) != is_listed:
                 with gil:
                     raise ValueError("is_on_path and path_features say different things")
-        self.order.open(self.seed, node.path)
+        self.order.open(self.seed, node.key)
         while self.order.n_drawn < self.max_features or (out.feature < 0 and self.order.n_drawn < self.data.n_features):
             feature = self.order.next()
             for i in range(node.n):

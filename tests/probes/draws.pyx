@@ -67,20 +67,20 @@ def records(int64_t first, const uint32_t[::1] counts, const int32_t[::1] target
                                  NULL if weight is None else &weight[0], &out[0])
 
 
-def uniforms(uint32_t seed, const uint64_t[::1] paths not None):
-    """The first uniform number of the stream for thresholds of each path.
+def uniforms(uint32_t seed, const uint64_t[::1] stream_keys not None):
+    """The first uniform number of the stream for thresholds of each key.
 
     Parameters
     ----------
     seed : int
-    paths : ndarray of shape (n,)
+    stream_keys : ndarray of shape (n,)
         A multiple of eight.
 
     Returns
     -------
     ndarray of shape (n,)
     """
-    result = np.empty(paths.shape[0])
+    result = np.empty(stream_keys.shape[0])
     cdef double[::1] out = result
-    loops.uniforms(seed, &paths[0], <int> paths.shape[0], &out[0])
+    loops.uniforms(seed, &stream_keys[0], <int> stream_keys.shape[0], &out[0])
     return result

@@ -32,7 +32,7 @@ from dforest.rules.medians cimport (
 from dforest.rules.node cimport df_mean_target, df_quantised, df_quantiser, df_quantiser_of
 from dforest.rules.numerics cimport df_add_product, df_big_product, df_exact_sum, df_floor_mean, df_sum_digits
 from dforest.rules.out_of_bag cimport df_error, df_leading_class, df_open_permutation, df_permute
-from dforest.rules.random cimport DF_THRESHOLD, df_feature_path, df_stream, df_stream_open
+from dforest.rules.random cimport DF_THRESHOLD, df_feature_key, df_stream, df_stream_open
 from dforest.rules.records cimport df_draw_kind, df_leaf_rules, df_record
 from dforest.rules.sampling cimport df_draw_block, df_draws_to_left, df_subsample_block, df_write_records
 
@@ -277,15 +277,15 @@ def order_categories(const double[::1] responses not None):
     return ordered
 
 
-def draw_categories(uint32_t seed, uint64_t path, uint64_t feature, bint one_hot, uint32_t n):
+def draw_categories(uint32_t seed, uint64_t node_key, uint64_t feature, bint one_hot, uint32_t n):
     """Which of a node's n categories of a feature go left by a random cut: ndarray of shape (n,), dtype bool.
 
     Parameters
     ----------
     seed : int
         The seed of the tree.
-    path : int
-        The path of the node.
+    node_key : int
+        The node key of the node.
     feature : int
     one_hot : bool
         Whether a single category goes left.
@@ -298,7 +298,7 @@ def draw_categories(uint32_t seed, uint64_t path, uint64_t feature, bint one_hot
     cdef uint32_t[::1] bits = words
     result = np.empty(n, np.bool_)
     cdef unsigned char[::1] out = result.view(np.uint8)
-    df_stream_open(&stream, seed, df_feature_path(path, feature), DF_THRESHOLD)
+    df_stream_open(&stream, seed, df_feature_key(node_key, feature), DF_THRESHOLD)
     df_draw_categories(&stream, one_hot, n, &bits[0])
     for i in range(n):
         out[i] = df_is_drawn(&bits[0], i)

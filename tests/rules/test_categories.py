@@ -56,6 +56,6 @@ def test_a_random_category_or_subset():
 @pytest.mark.parametrize("one_hot", [False, True])
 def test_random_categories_are_those_of_the_twin(n, one_hot):
     for seed in range(30):
-        stream = streams.Stream(seed, streams.feature_path(7 * seed, 5), streams.THRESHOLD)
+        stream = streams.Stream(seed, streams.feature_key(7 * seed, 5), streams.THRESHOLD)
         expected = [stream.below(n)] if one_hot else splits.random_subset(range(n), stream)
         assert np.flatnonzero(probe.draw_categories(seed, 7 * seed, 5, one_hot, n)).tolist() == expected

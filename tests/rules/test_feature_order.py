@@ -32,12 +32,12 @@ def test_four_features(monkeypatch):
 def test_orders_are_those_of_the_twin(n_features):
     order, rng = FeatureOrder(n_features), np.random.default_rng(n_features)
     for _ in range(50):
-        seed, path = int(rng.integers(2**32)), int(rng.integers(2**64, dtype=np.uint64))
-        expected = splits.feature_order(n_features, seed, path)
+        seed, node_key = int(rng.integers(2**32)), int(rng.integers(2**64, dtype=np.uint64))
+        expected = splits.feature_order(n_features, seed, node_key)
         n = int(rng.integers(n_features + 1))
-        assert order.draw(seed, path, n) == expected[:n]
+        assert order.draw(seed, node_key, n) == expected[:n]
         first = int(rng.integers(n + 1))
-        drawn = order.draw_each(np.array([seed], np.uint32), np.array([path], np.uint64), first, n - first)
+        drawn = order.draw_each(np.array([seed], np.uint32), np.array([node_key], np.uint64), first, n - first)
         assert drawn.tolist() == [expected[first:n]]
 
 
@@ -46,13 +46,13 @@ def test_many_features(n_features):
     """From 4096 on the order is a permutation; places are those of the twin, and `places` is its inverse."""
     order, rng = FeatureOrder(n_features), np.random.default_rng(n_features)
     for _ in range(2):
-        seed, path = int(rng.integers(2**32)), int(rng.integers(2**64, dtype=np.uint64))
-        expected = splits.feature_order(n_features, seed, path)
+        seed, node_key = int(rng.integers(2**32)), int(rng.integers(2**64, dtype=np.uint64))
+        expected = splits.feature_order(n_features, seed, node_key)
         assert sorted(expected) == list(range(n_features))
-        assert order.draw(seed, path, 300) == expected[:300]
-        assert order.draw(seed, path, n_features) == expected
+        assert order.draw(seed, node_key, 300) == expected[:300]
+        assert order.draw(seed, node_key, n_features) == expected
         if n_features >= splits.MANY_FEATURES:
-            assert [expected[place] for place in order.places(seed, path)] == list(range(n_features))
+            assert [expected[place] for place in order.places(seed, node_key)] == list(range(n_features))
     if n_features < splits.MANY_FEATURES:
         with pytest.raises(ValueError, match="4095 features; allowed are 4096 or more"):
             order.places(0, 0)
@@ -60,7 +60,7 @@ def test_many_features(n_features):
 
 def test_first_of_many_are_uniform():
     order = FeatureOrder(5000)
-    drawn = np.array([order.draw(seed, streams.ROOT_PATH, 50) for seed in range(2000)])
+    drawn = np.array([order.draw(seed, streams.ROOT_KEY, 50) for seed in range(2000)])
     for by in (lambda j: j // 50, lambda j: j % 64):  # upper and lower bits, which are not all equally frequent
         expected = np.bincount(by(np.arange(5000)))
         found = np.bincount(by(drawn).ravel(), minlength=len(expected))

@@ -28,7 +28,7 @@ def test_a_header_compiles_alone(header, compiler):
 
 
 def test_numbers_of_the_headers():
-    assert (arrays.BLOCK, arrays.ROOT_PATH) == (sampling.BLOCK, streams.ROOT_PATH)
+    assert (arrays.BLOCK, arrays.ROOT_KEY) == (sampling.BLOCK, streams.ROOT_KEY)
     numbers = constants()
     assert [numbers[f"DF_{kind}"] for kind in ("CONTINUOUS", "ORDINAL", "CATEGORICAL")] == [0, 1, 2]
 

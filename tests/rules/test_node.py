@@ -107,12 +107,12 @@ def test_a_node_below_the_threshold_is_pure_enough():
 
 
 def test_children_of_a_node():
-    places = places_of(first=[10], n=[7], path=[arrays.ROOT_PATH], depth=[4], root_weight=[90], seed=[5])
+    places = places_of(first=[10], n=[7], key=[arrays.ROOT_KEY], depth=[4], root_weight=[90], seed=[5])
     left, right = arrays.children(places, np.array([3]), np.array([0], np.int32), np.array([3.0]))
     assert (left["first"], left["n"], right["first"], right["n"]) == (10, 3, 13, 4)
     assert left["depth"] == right["depth"] == 5
     assert (left["root_weight"], left["seed"]) == (90, 5)
-    assert [int(child["path"]) for child in (left, right)] == [streams.child_path(streams.ROOT_PATH, side) for side in (0, 1)]
+    assert [int(child["key"]) for child in (left, right)] == [streams.child_key(streams.ROOT_KEY, side) for side in (0, 1)]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Tests of ordered_keys.h, and of numerics.h however it is compiled: without integers of 128 bits, or with vectors; against Python's."""
+"""ordered_keys.h, and numerics.h however it is compiled, without integers of 128 bits or with vectors, against Python's."""
 
 import ctypes
 import shutil

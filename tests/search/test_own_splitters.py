@@ -579,12 +579,12 @@ def test_what_a_node_shows(n_classes):
         np.testing.assert_allclose(shares, weight[rows] / weight[rows].sum(), rtol=1e-6)
         assert sorted(node["order"]) == list(range(5)) and node["n_classes"] == n_classes and node["min_draws"] == 2
         assert node["constant"] == [len(np.unique(column, equal_nan=True)) == 1 for column in X[rows].T]
-        streams[node["seed"], node["path"]] = node["random"]
+        streams[node["seed"], node["key"]] = node["random"]
     numbers = [tuple(part) for pair in streams.values() for part in pair]
     assert len(set(numbers)) == len(numbers) == 2 * len(seen)
 
 
-SHOWN = ("seed", "path", "rows", "counts", "weights", "targets", "X", "n_draws", "statistics", "order", "n_classes", "min_draws")
+SHOWN = ("seed", "key", "rows", "counts", "weights", "targets", "X", "n_draws", "statistics", "order", "n_classes", "min_draws")
 
 
 def test_real_data():

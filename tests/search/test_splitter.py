@@ -16,11 +16,11 @@ from dforest.splitter import PythonSplitter
 @pytest.mark.parametrize("n_features", [1, 2, 7, 300])
 def test_order_is_that_of_the_twin(n_features):
     order = FeatureOrder(n_features)
-    for seed, path in [(0, naive.ROOT_PATH), (2**32 - 1, 2**64 - 1), (5, 7)]:
-        drawn = order.draw(seed, path, n_features)
-        assert drawn == naive.feature_order(n_features, seed, path)
+    for seed, node_key in [(0, naive.ROOT_KEY), (2**32 - 1, 2**64 - 1), (5, 7)]:
+        drawn = order.draw(seed, node_key, n_features)
+        assert drawn == naive.feature_order(n_features, seed, node_key)
         assert sorted(drawn) == list(range(n_features))
-        assert order.draw(seed, path, n_features // 2) == drawn[: n_features // 2]
+        assert order.draw(seed, node_key, n_features // 2) == drawn[: n_features // 2]
     with pytest.raises(ValueError, match="cannot draw"):
         order.draw(0, 0, n_features + 1)
 
@@ -28,20 +28,20 @@ def test_order_is_that_of_the_twin(n_features):
 def test_orders_are_uniform_over_nodes_and_trees():
     order = FeatureOrder(4)
     number = {p: i for i, p in enumerate(permutations(range(4)))}
-    path, paths = naive.ROOT_PATH, []
+    node_key, node_keys = naive.ROOT_KEY, []
     for side in [0, 1] * 6:
-        paths.append(path)
-        path = naive.child_path(path, side)
+        node_keys.append(node_key)
+        node_key = naive.child_key(node_key, side)
     observed = np.zeros(24, int)
     for seed in tree_seeds(11, range(1000)):
-        for path in paths:
-            observed[number[tuple(order.draw(seed, path, 4))]] += 1
+        for node_key in node_keys:
+            observed[number[tuple(order.draw(seed, node_key, 4))]] += 1
     assert stats.chisquare(observed).pvalue > 1e-4
 
 
 def test_first_features_are_uniform_and_pairs_independent():
     order = FeatureOrder(50)
-    drawn = np.array([order.draw(seed, naive.ROOT_PATH, 7) for seed in tree_seeds(3, range(20000))])
+    drawn = np.array([order.draw(seed, naive.ROOT_KEY, 7) for seed in tree_seeds(3, range(20000))])
     for place in range(7):
         assert stats.chisquare(np.bincount(drawn[:, place], minlength=50)).pvalue > 1e-4
     assert (np.sort(drawn, axis=1)[:, 1:] > np.sort(drawn, axis=1)[:, :-1]).all()
@@ -52,8 +52,8 @@ def test_first_features_are_uniform_and_pairs_independent():
 
 def test_orders_differ_between_nodes_and_trees():
     order = FeatureOrder(20)
-    left, right = (naive.child_path(naive.ROOT_PATH, side) for side in (0, 1))
-    drawn = {tuple(order.draw(seed, path, 20)) for seed in range(50) for path in (naive.ROOT_PATH, left, right)}
+    left, right = (naive.child_key(naive.ROOT_KEY, side) for side in (0, 1))
+    drawn = {tuple(order.draw(seed, node_key, 20)) for seed in range(50) for node_key in (naive.ROOT_KEY, left, right)}
     assert len(drawn) == 150
 
 
@@ -94,7 +94,7 @@ def test_constant_features_do_not_count_unless_asked(method, splitter, n_jobs, m
         roots = forest.feature[forest.node_offsets[:-1]]
         expected = []
         for t in range(n_trees):
-            order = FeatureOrder(n_features).draw(forest.seeds[t], naive.ROOT_PATH, n_features)
+            order = FeatureOrder(n_features).draw(forest.seeds[t], naive.ROOT_KEY, n_features)
             drawn = [j for j in order if j in varying]
             tried = drawn[:2] if skips else [j for j in order[:2] if j in varying] or drawn[:1]
             expected.append(min(tried))

@@ -76,7 +76,7 @@ from twins.splits import feature_order
 
 from dforest.testing.coding import CATEGORICAL, ORDINAL, Weights, columns_of, integer_weights
 from dforest.testing.scores import log
-from dforest.testing.streams import ROOT_PATH, child_path, tree_seed
+from dforest.testing.streams import ROOT_KEY, child_key, tree_seed
 
 
 @dataclass
@@ -330,7 +330,7 @@ class Found(NamedTuple):
 
     node: Node
     cut: Cut
-    path: int
+    node_key: int
     depth: int
     used: frozenset  # features that are tested above it
 
@@ -339,22 +339,22 @@ def grow_tree(rows, columns, integers, limits, seed):
     """(root, leaves) of a tree of some rows. The leaves have no values yet."""
     can_split = {j for j, column in enumerate(columns) if len(set(np.asarray(column.codes).tolist())) > 1}
 
-    def look_at(rows, path, depth, used, bounds, before):
+    def look_at(rows, node_key, depth, used, bounds, before):
         cut, integers = None, of_node(before, rows)
         if limits.max_depth is None or depth < limits.max_depth:
             allowed = allowed_features(len(columns), used, limits.interactions)
             of_level = first_features(of_tree, limits.colsample_bylevel, seed, 1 + depth)
-            features = first_features(of_level & allowed, limits.max_features, seed, path)
+            features = first_features(of_level & allowed, limits.max_features, seed, node_key)
             cut = best_cut(rows, columns, sorted(features), integers, limits, bounds)
-        return Found(Node(rows, integers, bounds=bounds), cut, path, depth, used)
+        return Found(Node(rows, integers, bounds=bounds), cut, node_key, depth, used)
 
-    def first_features(features, share, seed, path):
+    def first_features(features, share, seed, node_key):
         """Those of some features that come first in the order of a stream: a number of them, or a share."""
         n = max(1, math.ceil(share * len(features))) if isinstance(share, float) else min(share, len(features))
-        return set([f for f in feature_order(len(columns), seed, path) if f in features][:n])
+        return set([f for f in feature_order(len(columns), seed, node_key) if f in features][:n])
 
     of_tree = first_features(can_split, limits.colsample_bytree, seed, 0)
-    root = look_at(rows, ROOT_PATH, 0, frozenset(), [(-math.inf, math.inf)] * len(integers), integers)
+    root = look_at(rows, ROOT_KEY, 0, frozenset(), [(-math.inf, math.inf)] * len(integers), integers)
     # Leaves by their places as strings of 0 (left) and 1: these order like preorder.
     frontier = {"": root}
     while len(frontier) != limits.max_leaf_nodes:
@@ -362,14 +362,14 @@ def grow_tree(rows, columns, integers, limits, seed):
         if not places:
             break
         place = min(places, key=lambda place: (-frontier[place].cut.order, place))
-        node, cut, path, depth, used = frontier.pop(place)
+        node, cut, node_key, depth, used = frontier.pop(place)
         column = columns[cut.feature]
         sides = [row for row in node.rows if column.codes[row] in cut.left], [
             row for row in node.rows if column.codes[row] not in cut.left]  # fmt: skip
         bounds = children_bounds(cut, node, sides, limits)
         set_test(node, cut, column)
         found = [
-            look_at(sides[side], child_path(path, side), depth + 1, used | {cut.feature}, bounds[side], node.integers)
+            look_at(sides[side], child_key(node_key, side), depth + 1, used | {cut.feature}, bounds[side], node.integers)
             for side in (0, 1)
         ]
         node.left, node.right = found[0].node, found[1].node

@@ -9,7 +9,7 @@ from twins.splits import best_split, feature_order
 
 from dforest.testing.coding import columns_of
 from dforest.testing.scores import Record, log
-from dforest.testing.streams import ROOT_PATH, THRESHOLD, Stream, child_path, feature_path
+from dforest.testing.streams import ROOT_KEY, THRESHOLD, Stream, child_key, feature_key
 
 TREE_PATH = 0  # of the features that a tree draws
 FARTHEST = 1e9  # in ranges of a feature in a node
@@ -50,18 +50,18 @@ def grow_tree(X, counts, *, seed, method, max_bins=256, max_depth, tree_features
     columns = columns_of(X, method, max_bins, weight or [1] * len(X), n_categories, ordinal)
     drawn = set(feature_order(X.shape[1], seed, TREE_PATH)[:tree_features])
 
-    def grow(draws, path, depth):
+    def grow(draws, node_key, depth):
         n_draws = sum(draw.count for draw in draws)
         node, split = Node(draws=n_draws, weight=[n_draws]), None
         can_split = n_draws >= 2 and len(draws) > 1 and depth < max_depth
-        order = [feature for feature in feature_order(X.shape[1], seed, path) if feature in drawn]
+        order = [feature for feature in feature_order(X.shape[1], seed, node_key) if feature in drawn]
         if can_split and extension_level:
             rows, counts_here = zip(*((X[draw.row], draw.count) for draw in draws), strict=True)
-            split = hyperplane(rows, counts_here, order, extension_level, n_categories, seed, path)
+            split = hyperplane(rows, counts_here, order, extension_level, n_categories, seed, node_key)
         elif can_split:
             split = best_split(
                 draws, columns, order, 1, criterion="path_length", categorical_split=categorical_split,
-                stream_of=lambda feature: Stream(seed, feature_path(path, feature), THRESHOLD),
+                stream_of=lambda feature: Stream(seed, feature_key(node_key, feature), THRESHOLD),
             )  # fmt: skip
         if split is None:
             node.value, node.impurity = depth + average_path_length(n_draws), 0.0
@@ -73,10 +73,10 @@ def grow_tree(X, counts, *, seed, method, max_bins=256, max_depth, tree_features
         sides = [], []
         for draw in draws:
             sides[not is_left(node, X[draw.row])].append(draw)
-        node.left, node.right = (grow(side, child_path(path, right), depth + 1) for right, side in enumerate(sides))
+        node.left, node.right = (grow(side, child_key(node_key, right), depth + 1) for right, side in enumerate(sides))
         return node
 
-    return grow([Record(row, count, 0, 1) for row, count in enumerate(counts) if count], ROOT_PATH, 0)
+    return grow([Record(row, count, 0, 1) for row, count in enumerate(counts) if count], ROOT_KEY, 0)
 
 
 def is_left(node, x):
@@ -84,7 +84,7 @@ def is_left(node, x):
     return node.sum_of(x) <= node.threshold if hasattr(node, "sum_of") else goes_left(node, x)
 
 
-def hyperplane(rows, counts, order, extension_level, n_categories, seed, path):
+def hyperplane(rows, counts, order, extension_level, n_categories, seed, node_key):
     """A split of a node by several features: (the first of them, the threshold, the function of a row that is compared to it).
 
     None if no feature varies, or all sums are equal.
@@ -94,7 +94,7 @@ def hyperplane(rows, counts, order, extension_level, n_categories, seed, path):
         values = [float(x[feature]) for x in rows]
         if len(set(map(str, (value + 0.0 for value in values)))) > 1 and len(terms) <= extension_level:
             is_categorical = bool(n_categories) and n_categories[feature] > 0
-            terms.append((feature, *term(values, counts if is_categorical else None, seed, feature_path(path, feature))))
+            terms.append((feature, *term(values, counts if is_categorical else None, seed, feature_key(node_key, feature))))
     if not terms:
         return None
 
@@ -106,16 +106,16 @@ def hyperplane(rows, counts, order, extension_level, n_categories, seed, path):
 
     sums = [sum_of(x) for x in rows]
     lowest, highest = min(sums), max(sums)
-    threshold = lowest + Stream(seed, path, THRESHOLD).uniform() * (highest - lowest)
+    threshold = lowest + Stream(seed, node_key, THRESHOLD).uniform() * (highest - lowest)
     return (terms[0][0], threshold if threshold < highest else lowest, sum_of) if lowest < highest else None
 
 
-def term(values, counts, seed, path):
+def term(values, counts, seed, node_key):
     """(the coefficient of a feature with some values in a node, the number that is made from a value).
 
     IN counts: how often each value is drawn, of a column of categories, else None.
     """
-    stream = Stream(seed, path, THRESHOLD)
+    stream = Stream(seed, node_key, THRESHOLD)
     square = 2.0
     while not 0.0 < square < 1.0:
         u, v = 2.0 * stream.uniform() - 1.0, 2.0 * stream.uniform() - 1.0
@@ -123,7 +123,7 @@ def term(values, counts, seed, path):
     coefficient, if_missing = u * math.sqrt(-2.0 * log(square) / square), stream.uniform()
     if counts is not None and not any(map(math.isnan, values)):
         rarest = min(set(values), key=lambda value: (sum(n for v, n in zip(values, counts, strict=True) if v == value), value))
-        if_missing = Stream(seed, feature_path(path, int(rarest)), THRESHOLD).uniform()
+        if_missing = Stream(seed, feature_key(node_key, int(rarest)), THRESHOLD).uniform()
     finite = [value for value in values if math.isfinite(value)]
     lowest = min(finite, default=0.0)
     width = min(max(max(finite, default=0.0) - lowest, sys.float_info.min), sys.float_info.max)
@@ -132,7 +132,7 @@ def term(values, counts, seed, path):
         if math.isnan(value):
             return if_missing
         if counts is not None:
-            return Stream(seed, feature_path(path, int(value)), THRESHOLD).uniform()
+            return Stream(seed, feature_key(node_key, int(value)), THRESHOLD).uniform()
         return max(-FARTHEST, min(FARTHEST, (value - lowest) / width))
 
     return coefficient, number_of

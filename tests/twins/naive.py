@@ -23,7 +23,7 @@ from twins.splits import Split, best_split, feature_order, weighted_feature_orde
 
 from dforest.testing.coding import Scale, Weights, columns_of, quantise
 from dforest.testing.scores import TARGET_POWER, Record, impurity, statistic
-from dforest.testing.streams import ROOT_PATH, THRESHOLD, Stream, child_path, feature_path
+from dforest.testing.streams import ROOT_KEY, THRESHOLD, Stream, child_key, feature_key
 from dforest.testing.survival import NodeTimes
 
 SHARE_BITS = 26  # DF_SHARE_BITS
@@ -117,7 +117,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
     ranks = label_ranks(columns, counts, y, weight, n_classes, seed, n_times or 0) if categorical_split == "order" else None
     root_weight = math.ldexp(float(statistic(drawn, n_classes)[1]), -root_shift)
 
-    def find_split(draws, path, depth, scale, shift, bounds, used):
+    def find_split(draws, node_key, depth, scale, shift, bounds, used):
         """A new node, its split or None, the split's score, and what its children inherit."""
         draws, shift = weights.of_node(draws, shift)
         targets = [draw.target for draw in draws]
@@ -146,13 +146,13 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
                 or words[0] < min_samples_split or words[0] < 2 * min_samples_leaf
                 or math.ldexp(float(words[1]), -shift) < 2.0 * min_weight_fraction_leaf * root_weight
                 or (impurity_threshold > 0.0 and impurity(draws, words, criterion, scale) < impurity_threshold)):
-            order = feature_order(n_features, seed, path)
+            order = feature_order(n_features, seed, node_key)
             if feature_weights is not None:
-                order = weighted_feature_order(feature_weights, always_tried, seed, path)
+                order = weighted_feature_order(feature_weights, always_tried, seed, node_key)
             split = best_split(draws, columns, order, max_features,
                                criterion=criterion, n_classes=n_classes, scale=scale, min_draws=min_samples_leaf,
                                min_weight=math.ldexp(min_weight_fraction_leaf * root_weight, shift),
-                               stream_of=stream_of(path) if splitter == "random" else None,
+                               stream_of=stream_of(node_key) if splitter == "random" else None,
                                categorical_split=categorical_split, constraints=constraints, bounds=bounds,
                                skip_constant_features=skip_constant_features, times=times,
                                n_always=len(always_tried), n_random_splits=n_random_splits,
@@ -169,7 +169,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
             value = leaf_value([y[d.row] for d in draws], draws, fine)
             node.value = min(max(value, bounds[0]), bounds[1])
             node.impurity = impurity(draws, words, criterion, scale)
-        return Found(node, split, decrease, draws, path, depth, scale, shift, bounds, used)
+        return Found(node, split, decrease, draws, node_key, depth, scale, shift, bounds, used)
 
     def factors_at(depth, used):
         """What the scores of features are multiplied by at a node; `used` are those of the splits above."""
@@ -178,8 +178,8 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
         n = depth + 1 if regularization_use_depth else 1
         return [1.0 if j in used else power(factor, n) for j, factor in enumerate(regularization_factors)]
 
-    def stream_of(path):
-        return lambda feature: Stream(seed, feature_path(path, feature), THRESHOLD)
+    def stream_of(node_key):
+        return lambda feature: Stream(seed, feature_key(node_key, feature), THRESHOLD)
 
     def children(found):
         """Turn a node into an inner one, and look at its children."""
@@ -197,12 +197,12 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
             lower, upper = found.bounds
             bounds = [(lower, between), (between, upper)][:: constraints[split.feature]]
         used = found.used | {split.feature}
-        found = [find_split(sides[side], child_path(found.path, side), found.depth + 1, found.scale, found.shift, bounds[side],
+        found = [find_split(sides[side], child_key(found.key, side), found.depth + 1, found.scale, found.shift, bounds[side],
                             used) for side in (0, 1)]
         node.left, node.right = found[0].node, found[1].node
         return found
 
-    root = find_split(root, ROOT_PATH, 0, Scale(), 0, (-math.inf, math.inf), frozenset())
+    root = find_split(root, ROOT_KEY, 0, Scale(), 0, (-math.inf, math.inf), frozenset())
     # The nodes that may be split, with their places as strings of 0 (left) and 1: these order like preorder.
     frontier, n_leaves = {"": root}, 1
     while n_leaves != max_leaf_nodes:
@@ -237,7 +237,7 @@ class Found(NamedTuple):
     split: Split
     decrease: Fraction
     draws: list
-    path: int
+    node_key: int
     depth: int
     scale: Scale
     shift: int  # of its draws' weights

@@ -25,7 +25,7 @@ from dforest.testing.scores import (
     score_of,
     statistic,
 )
-from dforest.testing.streams import ROOT_PATH, child_path
+from dforest.testing.streams import ROOT_KEY, child_key
 
 SQUARES = ("squared_error", "friedman_mse")
 
@@ -158,7 +158,7 @@ def grow_outputs(X, y, *, criterion, method, n_classes=None, max_bins=256, sampl
     drawn, root_shift = weights.of_node(root, 0)
     root_weight = math.ldexp(float(sum(draw.count * draw.weight for draw in drawn)), -root_shift)
 
-    def grow(draws, path, depth, shift):
+    def grow(draws, node_key, depth, shift):
         draws, shift = weights.of_node(draws, shift)
         outputs = [Output(draws, column, criterion, n) for column, n in zip(y, n_classes, strict=True)]
         n_draws, w = outputs[0].total[:2]
@@ -178,7 +178,7 @@ def grow_outputs(X, y, *, criterion, method, n_classes=None, max_bins=256, sampl
                 or math.ldexp(float(w), -shift) < 2.0 * min_weight_fraction_leaf * root_weight
                 or (impurity_threshold > 0.0 and mixed < impurity_threshold)):
             split = best_split_of_outputs(
-                draws, columns, feature_order(n_features, seed, path), max_features or n_features, outputs, criterion, unit,
+                draws, columns, feature_order(n_features, seed, node_key), max_features or n_features, outputs, criterion, unit,
                 max(1, min_samples_leaf), math.ldexp(min_weight_fraction_leaf * root_weight, shift),
             )  # fmt: skip
         if (split is not None and min_impurity_decrease > 0.0
@@ -193,7 +193,7 @@ def grow_outputs(X, y, *, criterion, method, n_classes=None, max_bins=256, sampl
         sides = [], []
         for draw in draws:
             sides[not goes_left(node, X[draw.row])].append(draw)
-        node.left, node.right = (grow(sides[side], child_path(path, side), depth + 1, shift) for side in (0, 1))
+        node.left, node.right = (grow(sides[side], child_key(node_key, side), depth + 1, shift) for side in (0, 1))
         return node
 
-    return grow(root, ROOT_PATH, 0, 0)
+    return grow(root, ROOT_KEY, 0, 0)

@@ -170,9 +170,9 @@ def feature_at(place, n_features, keys):
             return place
 
 
-def feature_order(n_features, seed, path):
-    """All features in the order in which they are tried at the node of this path."""
-    stream = Stream(seed, path, FEATURES)
+def feature_order(n_features, seed, node_key):
+    """All features in the order in which they are tried at the node of this node key."""
+    stream = Stream(seed, node_key, FEATURES)
     if n_features >= MANY_FEATURES:
         keys = [stream.next() for _ in range(4)]
         return [feature_at(place, n_features, keys) for place in range(n_features)]
@@ -183,9 +183,9 @@ def feature_order(n_features, seed, path):
     return order
 
 
-def weighted_feature_order(weights, first, seed, path, n=None):
-    """The features that may be tried at the node of this path, or n of them: some first, then by draws with integer weights."""
-    stream, left = Stream(seed, path, FEATURES), {j: w for j, w in enumerate(weights) if w > 0 and j not in first}
+def weighted_feature_order(weights, first, seed, node_key, n=None):
+    """The features that may be tried at the node of this key, or n of them: some first, then by draws with integer weights."""
+    stream, left = Stream(seed, node_key, FEATURES), {j: w for j, w in enumerate(weights) if w > 0 and j not in first}
     order = list(first)
     while left and (n is None or len(order) < n):
         rest = int(stream.uniform() * sum(left.values()))

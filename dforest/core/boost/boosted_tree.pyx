@@ -481,7 +481,7 @@ cdef class BoostedTree:
                 self.tested[n_tested] = self.nodes[above].cut.feature
                 n_tested += 1
             above = self.nodes[above].parent
-        self.columns.draw(node.at.path, node.at.depth, self.tested, n_tested, tried)
+        self.columns.draw(node.at.key, node.at.depth, self.tested, n_tested, tried)
 
     cdef void fill_part(self, int64_t item) noexcept nogil:
         cdef int64_t first = self.small.at.first

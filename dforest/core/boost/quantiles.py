@@ -1,8 +1,8 @@
 """Weighted quantiles of numbers that are spread over devices or ranks, found byte by byte.
 
-The *key* of a number is an unsigned integer of 64 bits; keys order as numbers do (`rules/ordered_keys.h`). Whoever has numbers says how
-much weight each value of a byte has, among the numbers whose bytes before it are known. Eight such steps give the quantile, which
-is that of `df_weighted_quantile` to the bit, as weights are integers.
+The *key* of a number is an unsigned integer of 64 bits; keys order as numbers do (`rules/ordered_keys.h`). Whoever has numbers
+says how much weight each value of a byte has, among the numbers whose bytes before it are known. Eight such steps give the
+quantile, which is that of `df_weighted_quantile` to the bit, as weights are integers.
 """
 
 import numpy as np

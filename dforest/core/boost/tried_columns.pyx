@@ -3,7 +3,7 @@
 A tree has a *sample* of the columns that can split, which are those with two codes or more among the training rows; and each of
 its levels has a sample of the tree's. A node tries some columns of its level's sample, of those that interaction constraints
 leave it. Columns are drawn in random order without replacement (rules/feature_order.h), by streams of the tree's seed: those of
-nodes are named by their paths, which are hashes of 64 bits, and those of samples by small numbers.
+nodes are named by their keys, which are hashes of 64 bits, and those of samples by small numbers.
 
 A `TriedColumns` owns its arrays, and serves one tree after another.
 """
@@ -68,14 +68,14 @@ cdef class TriedColumns:
         free(self.of_tree)
         free(self.n_tried)
 
-    def draw_each(self, const uint32_t[::1] seeds not None, const uint64_t[::1] paths not None,
+    def draw_each(self, const uint32_t[::1] seeds not None, const uint64_t[::1] node_keys not None,
                   const int64_t[::1] depths not None, const int32_t[::1] tested not None, const int64_t[::1] ends not None):
         """The columns that nodes try.
 
         Parameters
         ----------
-        seeds, paths, depths : ndarray of shape (n_nodes,)
-            The seeds of the nodes' trees, the nodes' paths, and their depths.
+        seeds, node_keys, depths : ndarray of shape (n_nodes,)
+            The seeds of the nodes' trees, the nodes' keys, and their depths.
         tested : ndarray of dtype int32
             The columns that are tested above the nodes, one node after another, each once for a node.
         ends : ndarray of shape (n_nodes,), dtype int64
@@ -95,7 +95,7 @@ cdef class TriedColumns:
             for i in range(seeds.shape[0]):
                 self.begin(seeds[i])
                 last = ends[i]
-                self.draw(paths[i], depths[i], above + first, last - first, &tried[0])
+                self.draw(node_keys[i], depths[i], above + first, last - first, &tried[0])
                 first = last
                 n = 0
                 for j in range(self.n_columns):
@@ -117,7 +117,8 @@ cdef class TriedColumns:
         for j in range(self.n_columns):
             self.of_tree[j] = self.can_split is None or self.can_split[j] != 0
 
-    cdef void draw(self, uint64_t path, int64_t depth, const int32_t* tested, Py_ssize_t n_tested, uint8_t* tried) noexcept nogil:
+    cdef void draw(self, uint64_t node_key, int64_t depth, const int32_t* tested, Py_ssize_t n_tested,
+                   uint8_t* tried) noexcept nogil:
         """Draw the columns that are tried in a node.
 
         IN tested : [n_tested] columns that are tested above the node
@@ -129,7 +130,7 @@ cdef class TriedColumns:
         for j in range(self.n_columns):
             n_allowed += tried[j]
         if self.n_tried[n_allowed] < n_allowed:
-            self.keep_first(path, self.n_tried[n_allowed], tried)
+            self.keep_first(node_key, self.n_tried[n_allowed], tried)
 
     cdef void sample(self, int64_t depth, uint8_t* sampled) noexcept nogil:
         """The sample of a level. OUT sampled : [n_columns] whether each column is in it"""
@@ -162,12 +163,12 @@ cdef class TriedColumns:
                 return False
         return True
 
-    cdef void keep_first(self, uint64_t path, Py_ssize_t n, uint8_t* kept) noexcept nogil:
+    cdef void keep_first(self, uint64_t node_key, Py_ssize_t n, uint8_t* kept) noexcept nogil:
         """Keep those n of some columns that come first in the order of a stream. INOUT kept : [n_columns] whether each is one"""
         cdef Py_ssize_t j, n_left = 0
         for j in range(self.n_columns):
             n_left += kept[j]
-        self.order.open(self.seed, path)
+        self.order.open(self.seed, node_key)
         while n_left > 0:
             j = self.order.next()
             if kept[j]:

@@ -1,9 +1,9 @@
 """Bins of values that nobody has all of: as far as they follow from sums of weights, and what to ask for next.
 
-A *cut point* is a key (ordered_keys.h) for which the weight of all values up to it is known; it need not be the key of a value. Cut
-points ascend. The *gap* of a cut point goes from the cut point before, exclusive, up to the cut point itself, inclusive, and has
-a weight. A *single* gap has at most one distinct value. A *target* is a weight: the bin in question ends next to the value whose
-gap holds the target. A
+A *cut point* is a key (ordered_keys.h) for which the weight of all values up to it is known; it need not be the key of a value.
+Cut points ascend. The *gap* of a cut point goes from the cut point before, exclusive, up to the cut point itself, inclusive, and
+has a weight. A *single* gap has at most one distinct value. A *target* is a weight: the bin in question ends next to the value
+whose gap holds the target. A
 *probe* is a key that becomes a cut point when its weight is told, and so does an *entry*, a value whose gap is single.
 
 Values are allocated to bins by the rule in rules/bins.h. Where a target falls into a gap that is not single, the bin's end isn't

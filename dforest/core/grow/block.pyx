@@ -57,7 +57,8 @@ cdef void gather_with_bitmap(const uint32_t* rows, Py_ssize_t n, const wide_t* c
         occupancy[code >> 6] |= <uint64_t> 1 << (code & 63)
 
 
-cdef void fill_sort_keys(const uint32_t* rows, Py_ssize_t n, const wide_t* codes, Py_ssize_t step, uint64_t* sort_keys) noexcept nogil:
+cdef void fill_sort_keys(const uint32_t* rows, Py_ssize_t n, const wide_t* codes, Py_ssize_t step,
+                         uint64_t* sort_keys) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
         sort_keys[i] = <uint64_t> codes[rows[i] * step] << 32 | <uint64_t> i

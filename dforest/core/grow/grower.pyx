@@ -414,7 +414,7 @@ cdef class Grower:
         node.scratch = self.tree_records.scratch + open_node.at.first
         node.record_of = self.tree_records.record_of
         node.first = <uint32_t> open_node.at.first
-        node.path = open_node.at.path
+        node.key = open_node.at.key
         node.depth = open_node.at.depth
         node.scale.centre = open_node.at.centre
         node.scale.exponent = open_node.at.exponent

@@ -490,7 +490,7 @@ cdef class SmallSubtree:
         small.scales[0].range = open_node.at.range
         small.scales[0].exponent = open_node.at.exponent
         small.n_scales = 1
-        root.path = open_node.at.path
+        root.key = open_node.at.key
         root.depth = open_node.at.depth
         root.constants = 0
         root.feature = -1

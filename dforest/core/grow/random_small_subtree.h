@@ -22,7 +22,7 @@ typedef struct {
     const uint32_t *row;
     const uint64_t *word; /* as few.h has them for classes and sums; pairs are two classes */
     uint32_t feature[DF_DRAFTS];
-    uint64_t path[DF_DRAFTS];
+    uint64_t stream_key[DF_DRAFTS];
     double u[DF_DRAFTS];
     uint64_t codes[DF_DRAFTS][DF_SMALL]; /* of the records: numbers of 32 bits, unless keys have 64 */
     df_extent extent[DF_DRAFTS];
@@ -58,15 +58,15 @@ DF_INLINE void df_draft_gather(const df_coded_column *column, const uint32_t *ro
 }
 
 /* Cut a feature between the codes lo < hi. */
-DF_INLINE uint64_t df_draft_cut(const df_coded_column *column, uint32_t seed, uint64_t path, double u, uint64_t lo, uint64_t hi,
-                                double *threshold) {
+DF_INLINE uint64_t df_draft_cut(const df_coded_column *column, uint32_t seed, uint64_t stream_key, double u, uint64_t lo,
+                                uint64_t hi, double *threshold) {
     df_stream stream;
     uint64_t code;
     if (column->has_keys)
         return df_draw_key(lo, hi, u, column->width == 8, column->is_float32, threshold);
     if (column->kind == DF_CONTINUOUS)
         return df_draw_bin(column, lo, hi, u, threshold);
-    df_stream_open(&stream, seed, path, DF_THRESHOLD);
+    df_stream_open(&stream, seed, stream_key, DF_THRESHOLD);
     code = lo + df_below(&stream, (uint32_t)(hi - lo));
     *threshold = df_number_of(column, column->highs, code);
     return code;
@@ -82,10 +82,10 @@ DF_INLINE uint64_t df_draft_side(const df_drafts *drafts, int k, int is_wide, in
 DF_INLINE void df_draft_all(const df_small_subtree *small, const df_small_node *node, df_drafts *drafts, int room, uint64_t total) {
     const int n = drafts->n;
     for (int k = 0; k < n; k++) {
-        drafts->path[k] = df_feature_path(node->path, drafts->feature[k]);
+        drafts->stream_key[k] = df_feature_key(node->key, drafts->feature[k]);
         df_draft_gather(small->columns + drafts->feature[k], drafts->row, room, drafts->codes[k]);
     }
-    df_uniforms(small->seed, drafts->path, n, drafts->u);
+    df_uniforms(small->seed, drafts->stream_key, n, drafts->u);
     drafts->n_missing = 0;
     for (int k = 0; k < n; k++) {
         const df_coded_column *column = small->columns + drafts->feature[k];
@@ -100,7 +100,7 @@ DF_INLINE void df_draft_all(const df_small_subtree *small, const df_small_node *
         drafts->cut[k] = extent->lowest;
         drafts->threshold[k] = INFINITY;
         if (extent->lowest < extent->highest_value)
-            drafts->cut[k] = df_draft_cut(column, small->seed, drafts->path[k], drafts->u[k], extent->lowest,
+            drafts->cut[k] = df_draft_cut(column, small->seed, drafts->stream_key[k], drafts->u[k], extent->lowest,
                                           extent->highest_value, &drafts->threshold[k]);
         drafts->left[k] = df_draft_side(drafts, k, column->width == 8, room, drafts->cut[k]);
         drafts->missing[k] = 0;
@@ -242,7 +242,7 @@ DF_INLINE void df_small_search_random(df_small_subtree *small, const int kind, d
             continue;
         n_room = (drafts.n + DF_UNIFORMS - 1) / DF_UNIFORMS * DF_UNIFORMS;
         for (int k = drafts.n; k < n_room; k++) { /* no cuts */
-            drafts.path[k] = 0;
+            drafts.stream_key[k] = 0;
             drafts.left[k] = drafts.missing[k] = 0;
         }
         df_draft_all(small, node, &drafts, room, total);
@@ -278,7 +278,7 @@ DF_INLINE void df_small_part_two_random(df_small_subtree *small, df_stream *stre
         const df_coded_column *column = small->columns + feature;
         const uint64_t a = df_draft_code(column, small->row[run[0]]), b = df_draft_code(column, small->row[run[1]]);
         const int turned = a > b; /* a missing value has the highest code: it goes right, and alone */
-        const uint64_t lo = turned ? b : a, hi = turned ? a : b, path = df_feature_path(node->path, feature);
+        const uint64_t lo = turned ? b : a, hi = turned ? a : b, stream_key = df_feature_key(node->key, feature);
         df_stream own;
         if (a == b)
             continue;
@@ -288,8 +288,8 @@ DF_INLINE void df_small_part_two_random(df_small_subtree *small, df_stream *stre
         node->missing_left = !node->only_missing_right && 2 * (int64_t)small->count[run[turned]] > open->draws;
         open->left = turned ? 2 : 1;
         if (!node->only_missing_right) {
-            df_stream_open(&own, small->seed, path, DF_THRESHOLD);
-            df_draft_cut(column, small->seed, path, df_uniform(&own), lo, hi, &node->threshold);
+            df_stream_open(&own, small->seed, stream_key, DF_THRESHOLD);
+            df_draft_cut(column, small->seed, stream_key, df_uniform(&own), lo, hi, &node->threshold);
         }
     }
     df_undo_features(small->features, small->swapped, n_drawn);
@@ -298,7 +298,7 @@ DF_INLINE void df_small_part_two_random(df_small_subtree *small, df_stream *stre
 /* Split a node at a random cut, if it can be split. */
 DF_INLINE void df_small_split_at_random(df_small_subtree *small, const int kind, df_small_node *node, df_small_open *open) {
     df_stream stream;
-    df_stream_open(&stream, small->seed, node->path, DF_FEATURES);
+    df_stream_open(&stream, small->seed, node->key, DF_FEATURES);
     open->score = -1.0;
     if (node->n == 2)
         df_small_part_two_random(small, &stream, node, open);

@@ -22,12 +22,12 @@ enum {
     DF_MASKED_FEATURES = 64
 };
 
-/* Compute blocks of streams. IN path, block : [DF_STREAM_BLOCKS]; OUT words : [DF_STREAM_BLOCKS][4] */
-DF_INLINE void df_stream_blocks(uint32_t seed, const uint64_t *path, const uint32_t *block, uint32_t (*words)[4]) {
+/* Compute blocks of streams. IN stream_key, block : [DF_STREAM_BLOCKS]; OUT words : [DF_STREAM_BLOCKS][4] */
+DF_INLINE void df_stream_blocks(uint32_t seed, const uint64_t *stream_key, const uint32_t *block, uint32_t (*words)[4]) {
 #if defined(__AVX2__)
-    const __m256i paths = _mm256_loadu_si256((const __m256i *)path);
+    const __m256i stream_keys = _mm256_loadu_si256((const __m256i *)stream_key);
     __m256i a = _mm256_cvtepu32_epi64(_mm_loadu_si128((const __m128i *)block)), b = _mm256_setzero_si256();
-    __m256i c = paths, d = _mm256_srli_epi64(paths, 32), even, odd;
+    __m256i c = stream_keys, d = _mm256_srli_epi64(stream_keys, 32), even, odd;
     df_philox_four(seed, DF_FEATURES, &a, &b, &c, &d);
     a = _mm256_blend_epi32(a, _mm256_slli_epi64(b, 32), 0xAA);
     c = _mm256_blend_epi32(c, _mm256_slli_epi64(d, 32), 0xAA);
@@ -40,7 +40,7 @@ DF_INLINE void df_stream_blocks(uint32_t seed, const uint64_t *path, const uint3
 #else
     for (int i = 0; i < DF_STREAM_BLOCKS; i++) {
         const uint32_t key[2] = {seed, DF_FEATURES};
-        const uint32_t counter[4] = {block[i], 0, (uint32_t)path[i], (uint32_t)(path[i] >> 32)};
+        const uint32_t counter[4] = {block[i], 0, (uint32_t)stream_key[i], (uint32_t)(stream_key[i] >> 32)};
         df_philox(counter, key, words[i]);
     }
 #endif
@@ -48,13 +48,13 @@ DF_INLINE void df_stream_blocks(uint32_t seed, const uint64_t *path, const uint3
 
 /* The first words of the streams of two nodes. OUT words : [2][DF_FIRST_WORDS] */
 DF_INLINE void df_first_words(uint32_t seed, uint64_t left, uint64_t right, uint32_t (*words)[DF_FIRST_WORDS]) {
-    uint64_t path[DF_STREAM_BLOCKS];
+    uint64_t stream_key[DF_STREAM_BLOCKS];
     uint32_t block[DF_STREAM_BLOCKS];
     for (int i = 0; i < DF_STREAM_BLOCKS; i++) {
-        path[i] = i < DF_STREAM_BLOCKS / 2 ? left : right;
+        stream_key[i] = i < DF_STREAM_BLOCKS / 2 ? left : right;
         block[i] = (uint32_t)(i % (DF_STREAM_BLOCKS / 2));
     }
-    df_stream_blocks(seed, path, block, (uint32_t(*)[4])words);
+    df_stream_blocks(seed, stream_key, block, (uint32_t(*)[4])words);
 }
 
 /* What a node draws its features by. */
@@ -63,25 +63,25 @@ typedef struct {
     uint32_t *features, *swapped;
     uint32_t n_features, n_drawn;
     uint32_t seed, n_used;   /* words */
-    uint64_t path;
+    uint64_t key;
     const uint32_t *first_words;
     uint32_t words[DF_STREAM_BLOCKS][4]; /* behind the first ones */
     uint8_t order[DF_MASKED_FEATURES];   /* of at most 64 features */
 } df_small_draws;
 
 /* Begin. IN features, swapped : as df_draw_feature has them; first_words : of the node's stream */
-DF_INLINE void df_small_draws_open(df_small_draws *draws, uint32_t seed, uint64_t path, const uint32_t *first_words,
+DF_INLINE void df_small_draws_open(df_small_draws *draws, uint32_t seed, uint64_t stream_key, const uint32_t *first_words,
                                    uint32_t *features, uint32_t *swapped, uint32_t n_features) {
     draws->features = features;
     draws->swapped = swapped;
     draws->n_features = n_features;
     draws->n_drawn = 0;
     draws->seed = seed;
-    draws->path = path;
+    draws->key = stream_key;
     draws->n_used = 0;
     draws->first_words = first_words;
     if (n_features > DF_MASKED_FEATURES) {
-        df_stream_open(&draws->stream, seed, path, DF_FEATURES);
+        df_stream_open(&draws->stream, seed, stream_key, DF_FEATURES);
         return;
     }
     for (int i = 0; i < DF_MASKED_FEATURES; i++)
@@ -89,13 +89,13 @@ DF_INLINE void df_small_draws_open(df_small_draws *draws, uint32_t seed, uint64_
 }
 
 static inline void df_small_more_words(df_small_draws *draws, uint32_t first) {
-    uint64_t path[DF_STREAM_BLOCKS];
+    uint64_t stream_key[DF_STREAM_BLOCKS];
     uint32_t block[DF_STREAM_BLOCKS];
     for (uint32_t i = 0; i < DF_STREAM_BLOCKS; i++) {
-        path[i] = draws->path;
+        stream_key[i] = draws->key;
         block[i] = first + i;
     }
-    df_stream_blocks(draws->seed, path, block, draws->words);
+    df_stream_blocks(draws->seed, stream_key, block, draws->words);
 }
 
 DF_INLINE uint32_t df_small_next_word(df_small_draws *draws) {

@@ -17,12 +17,12 @@ DF_INLINE void df_small_grow_loop(df_small_subtree *small, const int kind, const
     if (!is_random)
         df_small_begin(small, kind);
     for (;;) {
-        const uint64_t left_path = df_child_path(node->path, 0), right_path = df_child_path(node->path, 1);
+        const uint64_t left_key = df_child_key(node->key, 0), right_key = df_child_key(node->key, 1);
         uint32_t words[2][DF_FIRST_WORDS];
         node->is_pure = node->n == 1;
         if (node->n > 1) {
             if (!is_random && node->n > 2) /* now, as nothing waits for them */
-                df_first_words(small->seed, left_path, right_path, words);
+                df_first_words(small->seed, left_key, right_key, words);
             node->is_pure = (uint8_t)df_small_open_node(small, kind, node, &open);
             if (!node->is_pure && node->depth < small->max_depth && open.draws >= small->min_split) {
                 open.left = 0;
@@ -37,8 +37,8 @@ DF_INLINE void df_small_grow_loop(df_small_subtree *small, const int kind, const
         if (node->feature >= 0) {
             const int n_left = df_small_part(small->order + node->first, node->n, open.left);
             df_small_node *left = &small->nodes[small->n_nodes], *right = &stack[n_stack++];
-            left->path = left_path;
-            right->path = right_path;
+            left->key = left_key;
+            right->key = right_key;
             if (!is_random && node->n > 2) {
                 memcpy(left->words, words[0], sizeof(words[0]));
                 memcpy(right->words, words[1], sizeof(words[1]));

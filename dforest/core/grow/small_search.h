@@ -101,9 +101,9 @@ static inline void df_small_copy_all(df_small_subtree *small) {
 
 /* Begin a subtree. */
 static inline void df_small_begin(df_small_subtree *small, const int kind) {
-    const uint64_t path = small->nodes[0].path;
+    const uint64_t node_key = small->nodes[0].key;
     uint32_t words[2][DF_FIRST_WORDS];
-    df_first_words(small->seed, path, path, words);
+    df_first_words(small->seed, node_key, node_key, words);
     memcpy(small->nodes[0].words, words[0], sizeof(words[0]));
     for (int i = 0; i < small->nodes[0].n; i++) {
         small->bytes.count[i] = (uint8_t)small->count[i];
@@ -440,7 +440,7 @@ DF_INLINE void df_small_search_in(df_small_subtree *small, const int kind, df_sm
     if (df_small_is_masked(small) && differing == 0)
         return;
     df_small_order_values(small, kind, open->run, node->n, room, &values);
-    df_small_draws_open(&draws, small->seed, node->path, node->words, small->features, small->swapped, small->n_features);
+    df_small_draws_open(&draws, small->seed, node->key, node->words, small->features, small->swapped, small->n_features);
     while (draws.n_drawn < small->n_features && (n_counted < small->max_features || node->feature < 0)) {
         const int64_t wanted = n_counted < small->max_features ? small->max_features - n_counted : 1;
         int n_constant, in = 0, at = 0;
@@ -484,7 +484,7 @@ DF_INLINE void df_small_part_two(df_small_subtree *small, df_small_node *node, d
     df_small_draws draws;
     if (small->count[one] < small->least || small->count[two] < small->least || (is_masked && differing == 0))
         return;
-    df_small_draws_open(&draws, small->seed, node->path, node->words, small->features, small->swapped, small->n_features);
+    df_small_draws_open(&draws, small->seed, node->key, node->words, small->features, small->swapped, small->n_features);
     while (draws.n_drawn < small->n_features && node->feature < 0) {
         const uint32_t feature = df_small_draw(&draws);
         const df_coded_column *column = small->columns + feature;

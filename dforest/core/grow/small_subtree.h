@@ -47,7 +47,7 @@ typedef struct {
 
 /* A node. */
 typedef struct {
-    uint64_t path;
+    uint64_t key;
     uint64_t constants; /* which of the first 64 features are known to be constant */
     uint32_t words[DF_WORD_ROOM_OF_NODE]; /* best cuts: the first ones of its stream of features, if it has two records or more */
     int64_t depth;

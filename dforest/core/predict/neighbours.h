@@ -1,12 +1,13 @@
 /* A sparse vector over many places: numbers are added at some of them, and then read in ascending order (C99 and C++).
  *
- * `occupied` has a bit for each place that has a number. On top there is a bit for each word of it that is not 0, so that few bits
- * are found quickly among many places. With words of 4 bits, and numbers at the places 1, 2 and 13 of 16:
+ * `occupied` has a bit for each place that has a number. On top there is a bit for each word of it that is not 0, so that few
+ * bits are found quickly among many places. With words of 4 bits, and numbers at the places 1, 2 and 13 of 16:
  *
  *     occupied 0110 0000 0000 0100      (the first place of a word is its lowest bit; written here from the left)
  *     top       1001
  *
- * The memory belongs to the caller: n numbers, (n + 63) / 64 words of `occupied`, (n + 4095) / 4096 words on top, all 0 at first. */
+ * The memory belongs to the caller: n numbers, (n + 63) / 64 words of `occupied`, (n + 4095) / 4096 words on top, all 0 at first.
+ * */
 #ifndef DFOREST_NEIGHBOURS_H
 #define DFOREST_NEIGHBOURS_H
 

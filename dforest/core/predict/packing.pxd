@@ -3,7 +3,9 @@ few values (zero_paths.h); and rows down trees whose tests are a splitter's own.
 """
 from libc.stdint cimport uint32_t
 
-from dforest.core.predict.walk cimport Descent, df_hash_table, df_mode, df_packed, df_skip, df_sparse_mode, df_sparse_rows, df_stop
+from dforest.core.predict.walk cimport (
+    Descent, df_hash_table, df_mode, df_packed, df_skip, df_sparse_mode, df_sparse_rows, df_stop,
+)
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport df_rows
 

@@ -107,7 +107,8 @@ cdef class Criterion(Component):
 
     # What the categories of a feature are ordered by. statistics: [n, n_words], of single categories;
     # total: [n_words], the node's. OUT responses : [n]
-    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* responses) noexcept nogil
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total,
+                             double* responses) noexcept nogil
 
     # What some of an open node's draws predict: a number, or the probability of the second of two classes.
     cdef double value(self, const Node* node, const int64_t* statistic) noexcept nogil

@@ -231,7 +231,8 @@ cdef class Criterion:
     cdef double node_impurity(self, const Node* node) noexcept nogil:
         return self.impurity(node.statistics)
 
-    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* responses) noexcept nogil:
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total,
+                             double* responses) noexcept nogil:
         cdef Py_ssize_t i
         for i in range(n):
             responses[i] = 0.0
@@ -337,7 +338,8 @@ cdef class ClassCriterion(Criterion):
         self.n_words = other.n_words
         return 0 if self.is_built_in else Criterion.join_node(self, node, other)
 
-    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* responses) noexcept nogil:
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total,
+                             double* responses) noexcept nogil:
         """Shares of the node's largest class."""
         cdef Py_ssize_t i
         cdef int64_t largest = df_largest_class(total, self.n_words)

@@ -53,8 +53,8 @@ cdef class CoarseSearch:
     cdef Py_ssize_t gather_open(self, const Node* node, const Column* column) noexcept nogil
     cdef void choose(self, const Node* node, const Column* column, const uint64_t* sort_keys, Py_ssize_t n, Py_ssize_t right,
                      Py_ssize_t left, const LeafRules* rules, Split* best) noexcept nogil
-    cdef Py_ssize_t merge(self, const Column* column, const uint64_t* sort_keys, Py_ssize_t n, Py_ssize_t first, Py_ssize_t second,
-                          CutList* cuts) noexcept nogil
+    cdef Py_ssize_t merge(self, const Column* column, const uint64_t* sort_keys, Py_ssize_t n, Py_ssize_t first,
+                          Py_ssize_t second, CutList* cuts) noexcept nogil
     cdef void find_neighbours(self, const Node* node, const Column* column, Split* split) noexcept nogil
 
 

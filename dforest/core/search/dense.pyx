@@ -255,7 +255,8 @@ cdef class CoarseSearch:
             for i in range(n):
                 row = <uint32_t> sort_keys[i]
                 for j in range(n):
-                    to[row] += column.coarse[<uint32_t> sort_keys[j]] == column.coarse[row] and sort_keys[j] >> 32 < sort_keys[i] >> 32
+                    to[row] += (column.coarse[<uint32_t> sort_keys[j]] == column.coarse[row]
+                                and sort_keys[j] >> 32 < sort_keys[i] >> 32)
             found = best[0]
             is_constant = self.cuts.find_few(node, &near, rules, &found)
         if best.score < found.score == 0.0:
@@ -425,8 +426,8 @@ cdef class CoarseSearch:
         cuts.n = self.merge(column, sort_keys, n, min(right, left), max(right, left), &cuts)
         self.chooser.choose(node, column, &cuts, rules, best)
 
-    cdef Py_ssize_t merge(self, const Column* column, const uint64_t* sort_keys, Py_ssize_t n, Py_ssize_t first, Py_ssize_t second,
-                          CutList* cuts) noexcept nogil:
+    cdef Py_ssize_t merge(self, const Column* column, const uint64_t* sort_keys, Py_ssize_t n, Py_ssize_t first,
+                          Py_ssize_t second, CutList* cuts) noexcept nogil:
         """Fill a list with the cuts of open buckets, two edges (-1: none) and the last one; return how many there are.
 
         IN sort_keys : [n] sorted

@@ -127,11 +127,11 @@ cdef class Divisions:
         free(self.sum)
 
     cdef const uint64_t* sort(self, const double* values, Py_ssize_t n, Py_ssize_t* n_values) noexcept nogil:
-        """Keys in the order of the numbers; the lower half of a sort key is the number of its record. OUT n_values : how many sort keys
+        """Sort keys in the order of the numbers; the lower half of each is the number of its record. OUT n_values : how many
 
         Numbers whose sort keys have different upper halves differ; those whose upper halves are equal may differ too. The numbers
-        0.5, 0.1, NaN and 0.9 give sort keys of the records 1, 0 and 3. One more sort key follows, which has another upper half than
-        the last if numbers are missing, and else is equal to it.
+        0.5, 0.1, NaN and 0.9 give sort keys of the records 1, 0 and 3. One more sort key follows, which has another upper half
+        than the last if numbers are missing, and else is equal to it.
         """
         cdef Py_ssize_t i, first = 0, last, m = 0
         cdef int bits = 12 if n < 100 else 16 if n < 1024 else 22      # two digits of the radix sort

@@ -15,8 +15,8 @@ from dforest.rules.feature_order cimport (
 from dforest.rules.random cimport DF_FEATURES, df_stream, df_stream_open
 
 
-# Use: open with the seed of the tree and the path of the node; next, as often as there are features at most; close, before
-# another node is opened. Which features come first follows from the seed and the path alone, and open, next and close take
+# Use: open with the seed of the tree and the key of the node; next, as often as there are features at most; close, before
+# another node is opened. Which features come first follows from the seed and the key alone, and open, next and close take
 # time that does not depend on how many features there are, but on how many are drawn.
 @cython.final
 cdef class FeatureOrder:
@@ -34,10 +34,10 @@ cdef class FeatureOrder:
 
     cdef int weigh(self, weight, first) except -1
 
-    cdef inline void open(self, uint32_t seed, uint64_t path) noexcept nogil:
+    cdef inline void open(self, uint32_t seed, uint64_t node_key) noexcept nogil:
         """Begin a node."""
         self.n_drawn = 0
-        df_stream_open(&self.stream, seed, path, DF_FEATURES)
+        df_stream_open(&self.stream, seed, node_key, DF_FEATURES)
 
     cdef inline Py_ssize_t next(self) noexcept nogil:
         """Draw the next feature, while there is one."""

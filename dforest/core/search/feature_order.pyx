@@ -70,14 +70,14 @@ cdef class FeatureOrder:
         free(self.weight)
         free(self.sums)
 
-    def draw_each(self, const uint32_t[::1] seeds not None, const uint64_t[::1] paths not None, Py_ssize_t first,
+    def draw_each(self, const uint32_t[::1] seeds not None, const uint64_t[::1] node_keys not None, Py_ssize_t first,
                   Py_ssize_t n):
         """Some features of many nodes: those from the place `first` to `first` + n - 1 in the order of each node.
 
         Parameters
         ----------
-        seeds, paths : ndarray of shape (n_nodes,)
-            The seeds of the nodes' trees, and the nodes' paths.
+        seeds, node_keys : ndarray of shape (n_nodes,)
+            The seeds of the nodes' trees, and the nodes' keys.
         first, n : int
 
         Returns
@@ -85,13 +85,13 @@ cdef class FeatureOrder:
         ndarray of shape (n_nodes, n), dtype int32
         """
         cdef Py_ssize_t i, j, feature
-        if first < 0 or n < 0 or first + n > self.n_drawable or seeds.shape[0] != paths.shape[0]:
+        if first < 0 or n < 0 or first + n > self.n_drawable or seeds.shape[0] != node_keys.shape[0]:
             raise ValueError(f"cannot draw {n} of {self.n_drawable} features from place {first} on")
         result = np.empty((seeds.shape[0], n), np.int32)
         cdef int32_t[:, ::1] out = result
         with nogil:
             for i in range(seeds.shape[0]):
-                self.open(seeds[i], paths[i])
+                self.open(seeds[i], node_keys[i])
                 for j in range(first + n):
                     feature = self.next()
                     if j >= first:
@@ -99,20 +99,20 @@ cdef class FeatureOrder:
                 self.close()
         return result
 
-    def places(self, uint32_t seed, uint64_t path):
+    def places(self, uint32_t seed, uint64_t node_key):
         """The place of each of many features in the order of a node: list of int."""
         if self.n_features < DF_MANY_FEATURES:
             raise ValueError(f"{self.n_features} features; allowed are {DF_MANY_FEATURES} or more")
-        self.open(seed, path)
+        self.open(seed, node_key)
         places = [self.place_of(j) for j in range(self.n_features)]
         self.close()
         return places
 
-    def draw(self, uint32_t seed, uint64_t path, Py_ssize_t n):
+    def draw(self, uint32_t seed, uint64_t node_key, Py_ssize_t n):
         """The first n features in the order of a node, as a list."""
         if not 0 <= n <= self.n_drawable:
             raise ValueError(f"cannot draw {n} of {self.n_drawable} features")
-        self.open(seed, path)
+        self.open(seed, node_key)
         drawn = [self.next() for _ in range(n)]
         self.close()
         return drawn

@@ -65,9 +65,9 @@ DF_INLINE void df_tiny_sort(const df_few *few, int32_t sort_key[DF_TINY]) {
         sort_key[i] = few->code[i] * DF_TINY + i;
 #define DF_ORDER(i, j)                            \
     {                                             \
-        int32_t a = sort_key[i], b = sort_key[j];           \
-        sort_key[i] = a < b ? a : b;                   \
-        sort_key[j] = a < b ? b : a;                   \
+        int32_t a = sort_key[i], b = sort_key[j]; \
+        sort_key[i] = a < b ? a : b;              \
+        sort_key[j] = a < b ? b : a;              \
     }
     DF_ORDER(0, 1) DF_ORDER(2, 3) DF_ORDER(0, 2) DF_ORDER(1, 3) DF_ORDER(1, 2)
 #undef DF_ORDER
@@ -83,17 +83,17 @@ DF_INLINE void df_keep_better(df_cut *cut, double score, int place, int left) {
 
 /* The best cut of a few sorted records. `word` becomes that of the left side; n_left: its draws, which
  * `score` is formed of. */
-#define DF_TINY_LOOP(type, words, n_left, score)                                                        \
-    int32_t sort_key[DF_TINY];                                                                               \
-    type word = (type)offset;                                                                           \
-    df_tiny_sort(few, sort_key);                                                                             \
-    for (int j = 0; j + 1 < DF_TINY; j++) {                                                             \
-        int i = sort_key[j] & (DF_TINY - 1), code = sort_key[j] >> 2;                                             \
-        word = (type)(word + words[i]);                                                                 \
-        int left = n_left;                                                                              \
+#define DF_TINY_LOOP(type, words, n_left, score)                                                         \
+    int32_t sort_key[DF_TINY];                                                                           \
+    type word = (type)offset;                                                                            \
+    df_tiny_sort(few, sort_key);                                                                         \
+    for (int j = 0; j + 1 < DF_TINY; j++) {                                                              \
+        int i = sort_key[j] & (DF_TINY - 1), code = sort_key[j] >> 2;                                    \
+        word = (type)(word + words[i]);                                                                  \
+        int left = n_left;                                                                               \
         int is_valid = (left >= few->least) & (left <= (int)weight - few->least) & (code < few->missing) \
-                       & (code != sort_key[j + 1] >> 2);                                                     \
-        df_keep_better(cut, is_valid ? score : -1.0, i, left);                                          \
+                       & (code != sort_key[j + 1] >> 2);                                                 \
+        df_keep_better(cut, is_valid ? score : -1.0, i, left);                                           \
     }
 
 /* Two classes and at most DF_FEW_DRAWS draws: scores in float32 tell which cuts may be the best. The

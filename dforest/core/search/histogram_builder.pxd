@@ -4,8 +4,8 @@ A `HistogramBuilder` counts or sorts, whichever takes less, and owns what lists 
 visits every draw once and every code once; sorting never looks at a code that does not occur. So nodes of few records, and those
 of far fewer records than the column has codes, are sorted.
 
-A `Sorter` sorts *sort keys*: a sort key is a record's code and, below it, the record's number in 32 bits each; so sorted sort keys are in the
-order of codes, and of equal codes in that of the records.
+A `Sorter` sorts *sort keys*: a sort key is a record's code and, below it, the record's number in 32 bits each; so sorted sort
+keys are in the order of codes, and of equal codes in that of the records.
 
 A `Stored` has, of a sparse column, the node's records whose rows are stored; all others have the implied code. Either the
 column's stored rows are gone through, and it is asked which record of the node each is (Node.record_of); or, where the node has
@@ -43,7 +43,8 @@ cdef class Sorter:
     cdef Py_ssize_t walk_words(self, const uint64_t* sort_keys, Py_ssize_t n, CutList* cuts) noexcept nogil
     cdef Py_ssize_t walk_lanes(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
     cdef Py_ssize_t walk_sums(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
-    cdef Py_ssize_t walk_records(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
+    cdef Py_ssize_t walk_records(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records,
+                                 CutList* cuts) noexcept nogil
 
 
 cdef struct Tuning:           # when to count and when to sort

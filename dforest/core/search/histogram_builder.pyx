@@ -81,8 +81,8 @@ cdef class Sorter:
                     memcpy(cuts.missing, cuts.left, self.criterion.n_words * sizeof(int64_t))
         cuts.n = self.walk(sort_keys, n_values, node.records, cuts)
 
-    # The walks fill the list's left sides and codes from sorted sort keys, and return how many codes occur. In all but the last, a
-    # code that goes on is written over: sort keys of the codes 3, 3, 5 write 3's left side twice.
+    # The walks fill the list's left sides and codes from sorted sort keys, and return how many codes occur. In all but the last,
+    # a code that goes on is written over: sort keys of the codes 3, 3, 5 write 3's left side twice.
 
     cdef Py_ssize_t walk(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
         if cuts.accumulator == WORDS:
@@ -109,7 +109,8 @@ cdef class Sorter:
             n_values += code != next_code
         return n_values
 
-    cdef Py_ssize_t walk_lanes(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
+    cdef Py_ssize_t walk_lanes(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records,
+                               CutList* cuts) noexcept nogil:
         cdef uint64_t first = 0, second = 0, draws, is_second
         cdef uint64_t* run = cuts.run
         cdef uint64_t* more = cuts.more
@@ -149,7 +150,8 @@ cdef class Sorter:
             n_values += code != next_code
         return n_values
 
-    cdef Py_ssize_t walk_records(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
+    cdef Py_ssize_t walk_records(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records,
+                                 CutList* cuts) noexcept nogil:
         cdef Py_ssize_t i, n_values = 0, n_words = self.criterion.n_words
         cdef uint32_t code
         memset(self.sum, 0, n_words * sizeof(int64_t))

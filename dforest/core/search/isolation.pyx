@@ -35,7 +35,7 @@ from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport CATEGORICAL, CLASS_WEIGHTS, Node, Record, Split, data_row, df_rows, value_at
 from dforest.rules.categories cimport df_is_rarer
 from dforest.rules.numerics cimport df_log
-from dforest.rules.random cimport DF_THRESHOLD, df_feature_path, df_stream, df_stream_open, df_uniform
+from dforest.rules.random cimport DF_THRESHOLD, df_feature_key, df_stream, df_stream_open, df_uniform
 
 import numpy as np
 
@@ -106,7 +106,7 @@ cdef struct Term:
     double coefficient
     double lowest                  # of a feature of numbers: its least finite value in the node, and ...
     double width                   # ... how far its greatest one is from it; DBL_MIN if that is 0
-    uint64_t path                  # of a categorical feature: that of its node and feature, and the seed of the tree
+    uint64_t key                   # of a categorical feature: that of its node and feature, and the seed of the tree
     uint64_t seed
     double if_missing              # what a missing value becomes
 
@@ -127,7 +127,7 @@ cdef inline double draw_normal(df_stream* stream) noexcept nogil:
 cdef inline double category_number(const Term* term, double category) noexcept nogil:
     """What a category becomes."""
     cdef df_stream stream
-    df_stream_open(&stream, <uint32_t> term.seed, df_feature_path(term.path, <uint64_t> category), DF_THRESHOLD)
+    df_stream_open(&stream, <uint32_t> term.seed, df_feature_key(term.key, <uint64_t> category), DF_THRESHOLD)
     return df_uniform(&stream)
 
 
@@ -180,7 +180,7 @@ cdef int check_payload(const uint64_t* payload, Py_ssize_t n_words, const df_row
 def terms_of(payload):
     """The terms of a split: structured ndarray."""
     fields = [("feature", np.uint64), ("is_categorical", np.uint64), ("coefficient", np.float64), ("lowest", np.float64),
-              ("width", np.float64), ("path", np.uint64), ("seed", np.uint64), ("if_missing", np.float64)]
+              ("width", np.float64), ("key", np.uint64), ("seed", np.uint64), ("if_missing", np.float64)]
     return payload[1:].view(np.dtype(fields))
 
 
@@ -247,9 +247,9 @@ cdef class ExtendedSplitter(Splitter):
         term.is_categorical = node.columns[feature].kind == CATEGORICAL
         term.lowest = lowest if lowest < INFINITY else 0.0
         term.width = max(DBL_MIN, min(highest - lowest, DBL_MAX)) if lowest < INFINITY else DBL_MIN
-        term.path = df_feature_path(node.path, <uint64_t> feature)
+        term.key = df_feature_key(node.key, <uint64_t> feature)
         term.seed = self.seed
-        df_stream_open(&stream, self.seed, term.path, DF_THRESHOLD)
+        df_stream_open(&stream, self.seed, term.key, DF_THRESHOLD)
         term.coefficient = draw_normal(&stream)
         term.if_missing = df_uniform(&stream)
         rarest = self.find_rarest(node, feature) if term.is_categorical else -1
@@ -285,7 +285,7 @@ cdef class ExtendedSplitter(Splitter):
         self.forget_constants_from(node.depth)
         for i in range(node.n):
             self.rows[i] = data_row(node.rows, node.records[i].row)
-        self.order.open(self.seed, node.path)
+        self.order.open(self.seed, node.key)
         while n_terms <= self.extension_level and self.order.n_drawn < self.data.n_features:
             feature = self.order.next()
             if self.is_constant[feature]:
@@ -301,7 +301,7 @@ cdef class ExtendedSplitter(Splitter):
             highest = max(highest, self.sums[i])
         if not lowest < highest:       # no feature varies; or, hardly ever, terms cancel out in all rows
             return 0
-        df_stream_open(&stream, self.seed, node.path, DF_THRESHOLD)
+        df_stream_open(&stream, self.seed, node.key, DF_THRESHOLD)
         threshold = lowest + df_uniform(&stream) * (highest - lowest)
         if threshold >= highest:
             threshold = lowest

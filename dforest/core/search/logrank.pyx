@@ -96,7 +96,8 @@ cdef class SurvivalCriterion(SquaredError):
         self.sums = <double*> malloc((2 * n_records + 2) * sizeof(double))
         self.exposed = <df_exposed*> malloc(n_records * sizeof(df_exposed))
         self.entering = <int64_t*> malloc(n_records * sizeof(int64_t))
-        if (self.sort_keys == NULL or self.sort_keys_to == NULL or self.entries == NULL or self.entries_to == NULL or self.place == NULL
+        if (self.sort_keys == NULL or self.sort_keys_to == NULL or self.entries == NULL or self.entries_to == NULL
+            or self.place == NULL
                 or self.entered == NULL or self.hazard == NULL or self.at_risk == NULL or self.steps == NULL
                 or self.products == NULL or self.sums == NULL or self.exposed == NULL or self.entering == NULL):
             raise MemoryError()

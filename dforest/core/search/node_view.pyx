@@ -39,8 +39,8 @@ cdef class NodeView:
         Number of draws in the node: a row that the tree drew several times counts as often.
     depth : int
         Depth of the node; the root's depth is 0.
-    path : int
-        A 64-bit key of the node.
+    key : int
+        A number of 64 bits that the sides on the way from the root to the node determine.
     seed : int
         Seed of the tree, below 2**32, for what is drawn once for each tree. Use the method `random` for all other random
         numbers.
@@ -107,8 +107,8 @@ cdef class NodeView:
         return self.opened().depth
 
     @property
-    def path(self):
-        return self.opened().path
+    def key(self):
+        return self.opened().key
 
     @property
     def seed(self):
@@ -201,7 +201,7 @@ cdef class NodeView:
     @property
     def order(self):
         if "order" not in self.kept:
-            drawn = self.splitter.order.draw(self.splitter.seed, self.path, self.splitter.order.n_drawable)
+            drawn = self.splitter.order.draw(self.splitter.seed, self.key, self.splitter.order.n_drawable)
             self.kept["order"] = frozen(np.array(drawn, np.int64))
         return self.kept["order"]
 
@@ -266,7 +266,7 @@ cdef class NodeView:
         """
         cdef uint64_t key = self.splitter.seed
         counter = [0, 0, 0, DF_CUSTOM + purpose]
-        return np.random.Generator(np.random.Philox(key=[key, self.path], counter=counter))
+        return np.random.Generator(np.random.Philox(key=[key, self.key], counter=counter))
 
     def score_cut(self, feature, code):
         """Return the criterion's score of a split by a feature: the node's weight times the decrease of its impurity.

@@ -35,7 +35,8 @@ static void df_count_outputs(const df_outputs *outputs, const df_record *records
 
 static int64_t df_sorted_outputs(const df_outputs *outputs, const uint64_t *sort_keys, int64_t n, const df_record *records,
                                  int64_t n_words, int64_t *sum, int64_t *left, uint32_t *code) {
-    DF_BY_OUTPUTS(outputs->n_outputs, return df_sorted_outputs_loop(outputs, few, sort_keys, n, records, n_words, sum, left, code))
+    DF_BY_OUTPUTS(outputs->n_outputs, return df_sorted_outputs_loop(outputs, few, sort_keys, n, records, n_words, sum, left,
+                                                                    code))
 }
 
 static void df_square_scores(const int64_t *left, int64_t n, const int64_t *total, int64_t k, int is_wide,

@@ -157,8 +157,8 @@ DF_INLINE void df_pass_words_loop(int64_t *counters, int64_t n_words, int64_t *s
     }
 }
 
-/* The left sides of sorted records: a code, and which of the records it is, in the upper and the lower half of a sort key. Returns how
- * many codes there are. INOUT sum : [n_words] 0 at first; OUT left : [codes, n_words]; code : [codes] */
+/* The left sides of sorted records: a code, and which of the records it is, in the upper and the lower half of a sort key.
+ * Returns how many codes there are. INOUT sum : [n_words] 0 at first; OUT left : [codes, n_words]; code : [codes] */
 DF_INLINE int64_t df_sorted_outputs_loop(const df_outputs *outputs, int64_t k, const uint64_t *sort_keys, int64_t n,
                                          const df_record *records, int64_t n_words, int64_t *sum, int64_t *left, uint32_t *code) {
     const df_outputs some = {outputs->kind, k, outputs->targets};

@@ -430,7 +430,8 @@ cdef class MultiOutput(Criterion):
             else:
                 scores[i] = -1.0
 
-    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* responses) noexcept nogil:
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total,
+                             double* responses) noexcept nogil:
         """Those of the output that the categories tell most about: its responses have the largest variance between them."""
         cdef Py_ssize_t o, best = 0
         cdef double spread, highest = -1.0

@@ -244,7 +244,8 @@ cdef class PythonCriterionBase(Criterion):
     cdef int open_node(self, Node* node) except -1 nogil:
         return self.carrier.open_node(node)
 
-    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* responses) noexcept nogil:
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total,
+                             double* responses) noexcept nogil:
         self.carrier.mean_responses(statistics, n, total, responses)
 
     cdef double impurity(self, const int64_t* statistic) noexcept nogil:

@@ -13,14 +13,14 @@
 
 enum { DF_UNIFORMS = 8 }; /* computed at a time */
 
-/* The first uniform number of each of n streams, DF_THRESHOLD of these paths. IN paths, OUT u : [n, rounded up to a multiple of
- * DF_UNIFORMS]. In vectors, each lane of 64 bits has a word in its low half; its high half may have anything. */
+/* The first uniform number of each of n streams, DF_THRESHOLD of these keys. IN stream_keys, OUT u : [n, rounded up to a multiple
+ * of DF_UNIFORMS]. In vectors, each lane of 64 bits has a word in its low half; its high half may have anything. */
 #if defined(__AVX512F__)
-static inline void df_uniforms(uint32_t seed, const uint64_t *paths, int n, double *u) {
+static inline void df_uniforms(uint32_t seed, const uint64_t *stream_keys, int n, double *u) {
     const __m512i m0 = _mm512_set1_epi64(0xD2511F53u), m1 = _mm512_set1_epi64(0xCD9E8D57u);
     for (int i = 0; i < n; i += 8) {
         uint32_t k0 = seed, k1 = DF_THRESHOLD;
-        __m512i a = _mm512_setzero_si512(), b = a, c = _mm512_loadu_si512(paths + i), d = _mm512_srli_epi64(c, 32);
+        __m512i a = _mm512_setzero_si512(), b = a, c = _mm512_loadu_si512(stream_keys + i), d = _mm512_srli_epi64(c, 32);
         for (int round = 0; round < 10; round++) {
             const __m512i p = _mm512_mul_epu32(m0, a), q = _mm512_mul_epu32(m1, c);
             a = _mm512_ternarylogic_epi64(_mm512_srli_epi64(q, 32), b, _mm512_set1_epi64(k0), 0x96);
@@ -37,10 +37,10 @@ static inline void df_uniforms(uint32_t seed, const uint64_t *paths, int n, doub
     }
 }
 #elif defined(__AVX2__)
-static inline void df_uniforms(uint32_t seed, const uint64_t *paths, int n, double *u) {
+static inline void df_uniforms(uint32_t seed, const uint64_t *stream_keys, int n, double *u) {
     for (int i = 0; i < n; i += 4) {
         uint64_t bits[4];
-        __m256i a = _mm256_setzero_si256(), b = a, c = _mm256_loadu_si256((const __m256i *)(paths + i));
+        __m256i a = _mm256_setzero_si256(), b = a, c = _mm256_loadu_si256((const __m256i *)(stream_keys + i));
         __m256i d = _mm256_srli_epi64(c, 32);
         df_philox_four(seed, DF_THRESHOLD, &a, &b, &c, &d);
         a = _mm256_slli_epi64(_mm256_srli_epi64(_mm256_slli_epi64(a, 32), 37), 26);
@@ -51,10 +51,10 @@ static inline void df_uniforms(uint32_t seed, const uint64_t *paths, int n, doub
     }
 }
 #else
-static inline void df_uniforms(uint32_t seed, const uint64_t *paths, int n, double *u) {
+static inline void df_uniforms(uint32_t seed, const uint64_t *stream_keys, int n, double *u) {
     for (int i = 0; i < n; i++) {
         df_stream stream;
-        df_stream_open(&stream, seed, paths[i], DF_THRESHOLD);
+        df_stream_open(&stream, seed, stream_keys[i], DF_THRESHOLD);
         u[i] = df_uniform(&stream);
     }
 }

@@ -147,7 +147,8 @@ cdef class NumberCriterion(Criterion):
         node.scale.exponent = exponent
         node.scale.range = <int64_t> largest - smallest
 
-    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total, double* responses) noexcept nogil:
+    cdef void mean_responses(self, const int64_t* statistics, Py_ssize_t n, const int64_t* total,
+                             double* responses) noexcept nogil:
         """Means of the quantised targets, relative to the node's rounded down."""
         cdef Py_ssize_t i
         cdef bint wide = self.kind == TARGET_SUM_WIDE

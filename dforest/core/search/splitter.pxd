@@ -2,7 +2,7 @@
 
 A splitter is given nodes and writes splits. What it can bring, from the least to the most:
 
-(a) A rule for cuts: `best_cut`. The base class tries features in a random order keyed by the node's path,
+(a) A rule for cuts: `best_cut`. The base class tries features in a random order that follows from the node's key,
     one call each: until max_features of them were not constant in the node (with skip_constant_features off,
     the first max_features), then, while none had a valid cut, one more at a time.
     `best_cut` replaces `best` by a cut of strictly higher score only, so that ties go to the feature drawn
@@ -20,7 +20,7 @@ A splitter is given nodes and writes splits. What it can bring, from the least t
 
 Leaves that learn from other draws than the node's set `has_own_leaves` and override `open_leaf`.
 
-Given: the node (types.pxd: its draws, codes, statistics, path, depth), `data`, `criterion`, `rules`, and the
+Given: the node (types.pxd: its draws, codes, statistics, key, depth), `data`, `criterion`, `rules`, and the
 tree's `seed`. With `needs_rows` set, `data.x` has the rows of X as numbers, else it is empty; Record.row of a record leads
 there by data_row(node.rows, row). Nothing of these may be written to, but for the node that `open_leaf` gets.
 With `needs_path_features` set, node.path_features are the features that the splits above the node use, each once, in
@@ -32,7 +32,7 @@ from the class and its parameters (component.pxd); they share nothing. Other thr
 of a large node: `best_cut` must not depend on what it was asked before in that node.
 
 Always: the same node and key give the same split. Random numbers come from df_stream_open(&stream, self.seed,
-node.path, DF_CUSTOM + any number), random.pxd, and from nowhere else. All methods run without the GIL
+node.key, DF_CUSTOM + any number), random.pxd, and from nowhere else. All methods run without the GIL
 in any thread, but for `prepare`, `attach` and what is `def`; an `except -1` method may take it, and raise. Of
 splitters that are not dforest's own, the forest checks what they say before it uses it, and raises
 `SplitterError` where a split leaves a side empty or breaks the rules.
@@ -43,7 +43,7 @@ A cut of each feature at a value drawn from the node, as level (a):
 
     from dforest.core.component cimport CONTRACT
     from dforest.core.component import declare_contract
-    from dforest.rules.random cimport DF_CUSTOM, df_below, df_feature_path, df_stream, df_stream_open
+    from dforest.rules.random cimport DF_CUSTOM, df_below, df_feature_key, df_stream, df_stream_open
     from dforest.core.search.splitter cimport CodeRange, Splitter, code_range
     from dforest.core.types cimport Column, LeafRules, Node, Split, code_at
 
@@ -57,7 +57,7 @@ A cut of each feature at a value drawn from the node, as level (a):
             cdef uint32_t code
             if codes.lowest >= codes.highest:
                 return not codes.has_missing or codes.lowest > codes.highest
-            df_stream_open(&stream, self.seed, df_feature_path(node.path, feature), DF_CUSTOM)
+            df_stream_open(&stream, self.seed, df_feature_key(node.key, feature), DF_CUSTOM)
             code = code_at(column, node.records[df_below(&stream, <unsigned int> node.n)].row)
             self.cuts.find_at(node, column, min(code, codes.highest - 1), rules, best)
             return False

@@ -13,7 +13,7 @@ from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, code_at, code_
 from dforest.rules.cut cimport df_last_left, df_threshold_code
 from dforest.rules.feature_order cimport DF_MANY_FEATURES
 from dforest.rules.numerics cimport df_power
-from dforest.rules.random cimport DF_THRESHOLD, df_below, df_feature_path, df_stream, df_stream_open, df_uniform
+from dforest.rules.random cimport DF_THRESHOLD, df_below, df_feature_key, df_stream, df_stream_open, df_uniform
 
 from dforest.core.component import SplitterError, has_methods_of
 
@@ -411,7 +411,7 @@ cdef class Splitter:
         out.payload = NULL
         self.forget_constants_from(node.depth)
         self.cuts.open_node(node)
-        self.order.open(self.seed, node.path)
+        self.order.open(self.seed, node.key)
         # By rounds: max_features features; as many more as were constant, if these don't count; one by one. And one by one to the
         # first that has a cut, if no other can be better.
         if self.present is not None and self.present.find(node, self.order, self.max_features, self.skip_constant_features):
@@ -567,7 +567,7 @@ cdef class RandomSplitter(Splitter):
         if self.cuts.unpacks(column):
             unpacked = self.cuts.stored.unpack(node, column)
             column = &unpacked
-        df_stream_open(&stream, self.seed, df_feature_path(node.path, feature), DF_THRESHOLD)
+        df_stream_open(&stream, self.seed, df_feature_key(node.key, feature), DF_THRESHOLD)
         if column.kind == CATEGORICAL:
             for _draw in range(self.n_random_splits):
                 if self.cuts.find_random_subset(node, column, &stream, rules, best):

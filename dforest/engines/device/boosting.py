@@ -26,7 +26,7 @@ SUM_BYTES = 24  # of an entry of a histogram
 _ROW = np.dtype([("node", np.int64), ("row", np.int64), ("y", np.float64), ("raw", np.float64), ("weight", np.float64)])
 CUT_LANES = 8  # as DF_CUT_LANES
 BYTE_VALUES = 256  # as DF_BYTE_VALUES
-ROOT_PATH = int(arrays.roots(np.array([1]), np.zeros(1, np.uint32))["path"][0])
+ROOT_KEY = int(arrays.roots(np.array([1]), np.zeros(1, np.uint32))["key"][0])
 
 
 class DeviceBoostingShard(BoostingShard):
@@ -108,7 +108,7 @@ class DeviceBoostingShard(BoostingShard):
         self.drawn, self._order = None if self.n_drawn is None else device.empty((n,), np.uint8), None
         self._families, self._kept = Families(), {}  # the slots of nodes, by range of rows
         self._n_slots, self._free, self._slots = 0, [], None
-        self._others = {}  # the run of rows that were not drawn of each node of the tree, by its path: (first, n)
+        self._others = {}  # the run of rows that were not drawn of each node of the tree, by its key: (first, n)
         self._run("df_number_rows", self._groups_of_rows(), n, self.rows)
         self.spill = boosting.SPILL if weights.times is None else boosting.WEIGHTED_SPILL
 
@@ -173,7 +173,7 @@ class DeviceBoostingShard(BoostingShard):
             self._run("df_number_rows", self._groups_of_rows(), self.n_all, self.rows)
         else:
             self.rows.write(self._order)
-        self._others = {ROOT_PATH: (self.n_rows, self.n_all - self.n_rows)}
+        self._others = {ROOT_KEY: (self.n_rows, self.n_all - self.n_rows)}
 
     def _firsts(self, width=1):
         """Where what the outputs of the tree have of rows begins, of so many numbers a row: list of int."""
@@ -374,7 +374,7 @@ class DeviceBoostingShard(BoostingShard):
         if self.n_rows == self.n_all:
             return open_nodes
         others = open_nodes.copy()
-        runs = [self._others[path] for path in open_nodes["path"].tolist()]
+        runs = [self._others[key] for key in open_nodes["key"].tolist()]
         others["first"], others["n"] = np.array(runs, np.int64).reshape(-1, 2).T
         return np.concatenate([open_nodes, others])
 
@@ -387,7 +387,7 @@ class DeviceBoostingShard(BoostingShard):
             nothing = np.zeros(n)
             children = arrays.children(nodes[n:], n_left[n:], nothing.astype(np.int32), nothing)
             runs = zip(children["first"].tolist(), children["n"].tolist(), strict=True)
-            self._others.update(zip(children["path"].tolist(), runs, strict=True))
+            self._others.update(zip(children["key"].tolist(), runs, strict=True))
         if self._kept:
             self._families.divide(open_nodes, n_left[:n])
         return n_left[:n]

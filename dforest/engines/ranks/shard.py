@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dforest.engines.families import row_ranges_of
 from dforest.engines.shard import ForestShard
 from dforest.rules import arrays, outputs
 from dforest.rules.records import record
@@ -38,12 +39,12 @@ class Runs:
     def own_open_nodes(self, open_nodes):
         """Open nodes, or nodes that are grown, with their runs among this rank's own draws."""
         own = open_nodes.copy()
-        own["first"], own["n"] = self.own_of_row_ranges(zip(open_nodes["first"].tolist(), open_nodes["n"].tolist(), strict=True)).T
+        own["first"], own["n"] = self.own_of_row_ranges(row_ranges_of(open_nodes)).T
         return own
 
-    def own_of_row_ranges(self, keys):
+    def own_of_row_ranges(self, row_ranges):
         """This rank's runs of nodes, given their (first, n) among the draws of all ranks: ndarray of shape (n_nodes, 2)."""
-        return np.array([self._runs[key] for key in keys], np.int64).reshape(-1, 2)
+        return np.array([self._runs[row_range] for row_range in row_ranges], np.int64).reshape(-1, 2)
 
 
 class RankShard(ForestShard):

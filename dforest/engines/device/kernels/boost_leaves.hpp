@@ -1,8 +1,8 @@
 // Leaves of boosted trees that are no Newton steps: weighted quantiles of what rows lack, byte by byte, and Huber's mean.
 //
 // What a row lacks is its target less its raw prediction, or, where `is_distance` says so, the magnitude of that. It is looked at
-// as its key (ordered_keys.h), of eight bytes, the most significant one first. Weights are integers, as weights.h has them: a node of light
-// rows has a shift.
+// as its key (ordered_keys.h), of eight bytes, the most significant one first. Weights are integers, as weights.h has them: a
+// node of light rows has a shift.
 #ifndef DFOREST_KERNELS_BOOST_LEAVES_HPP
 #define DFOREST_KERNELS_BOOST_LEAVES_HPP
 

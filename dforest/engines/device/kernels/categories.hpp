@@ -65,7 +65,7 @@ DF_INLINE void df_draw_subset(const df_problem *p, const df_node *node, int32_t 
                               uint32_t *bits, uint64_t *subset)
 {
     df_stream stream;
-    df_stream_open(&stream, node->open_node.seed, df_feature_path(node->open_node.path, (uint64_t) feature), DF_THRESHOLD);
+    df_stream_open(&stream, node->open_node.seed, df_feature_key(node->open_node.key, (uint64_t) feature), DF_THRESHOLD);
     df_draw_categories(&stream, (int) p->one_hot, n, bits);
     for (uint32_t i = 0; i < n; i++)
         if (df_is_drawn(bits, i))
@@ -77,7 +77,7 @@ DF_INLINE void df_draw_labels(const df_node *node, int32_t feature, const uint32
                               uint64_t *subset)
 {
     df_stream stream;
-    df_stream_open(&stream, node->open_node.seed, df_feature_path(node->open_node.path, (uint64_t) feature), DF_THRESHOLD);
+    df_stream_open(&stream, node->open_node.seed, df_feature_key(node->open_node.key, (uint64_t) feature), DF_THRESHOLD);
     order->last = df_draw_rank(&stream, order->ranks, ranked, n);
     for (uint32_t i = 0; i < n; i++)
         if (order->ranks[ranked[i]] <= order->last)

@@ -1,9 +1,9 @@
 // From columns of numbers to bins, as `dforest.core.coding` makes them on the processor: keys are sorted, bins are dealt out, and
 // each row gets codes.
 //
-// Keys (rules/ordered_keys.h) have 32 bits, or 64. A column's are sorted by a radix sort, digit by digit from the lowest: a group sorts
-// a chunk of keys by giving each item a range of these, and a counter of its own for each value of the digit. Keys of missing
-// values come last.
+// Keys (rules/ordered_keys.h) have 32 bits, or 64. A column's are sorted by a radix sort, digit by digit from the lowest: a group
+// sorts a chunk of keys by giving each item a range of these, and a counter of its own for each value of the digit. Keys of
+// missing values come last.
 #ifndef DFOREST_KERNELS_CODING_HPP
 #define DFOREST_KERNELS_CODING_HPP
 

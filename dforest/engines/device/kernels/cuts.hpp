@@ -293,7 +293,7 @@ DF_INLINE void df_draw_cut(const df_problem *p, const df_open_node *open_node, c
     draft->threshold = 0.0;
     if (draft->lowest >= draft->highest)
         return;
-    df_stream_open(&stream, open_node->seed, df_feature_path(open_node->path, (uint64_t) feature), DF_THRESHOLD);
+    df_stream_open(&stream, open_node->seed, df_feature_key(open_node->key, (uint64_t) feature), DF_THRESHOLD);
     draft->cut = df_draw_key(draft->lowest, draft->highest, df_uniform(&stream), column->key_bits == 64,
                              (int) column->is_float32, &draft->threshold);
 }
@@ -317,7 +317,7 @@ DF_INLINE uint32_t df_draw_code(const df_node *node, const df_column *column, co
     df_code_range(codes, column->n_codes, &lowest, &highest);
     if (lowest >= highest || column->key_bits)
         return lowest;
-    df_stream_open(&stream, node->open_node.seed, df_feature_path(node->open_node.path, (uint64_t) feature), DF_THRESHOLD);
+    df_stream_open(&stream, node->open_node.seed, df_feature_key(node->open_node.key, (uint64_t) feature), DF_THRESHOLD);
     if (column->kind == DF_ORDINAL)
         return lowest + df_below(&stream, highest - lowest);
     const double drawn = df_between(numbers->lows[column->first + lowest], numbers->highs[column->first + highest],

@@ -88,8 +88,8 @@ DF_INLINE df_median_room df_median_room_at(const df_problem *p, char *memory, in
 // Bits by which sort keys are sorted at a time: an item alone has room for more.
 DF_INLINE int df_digit_bits(const df_group &group) { return group.n_items == 1 ? 8 : 4; }
 
-// Sort different sort keys by n_bits bits from `first` on; by the lower ones they are in order. Returns where they are then: in `sort_keys`
-// or in `other`. OUT counts : [n_items << df_digit_bits] scratch
+// Sort different sort keys by n_bits bits from `first` on; by the lower ones they are in order. Returns where they are then: in
+// `sort_keys` or in `other`. OUT counts : [n_items << df_digit_bits] scratch
 DF_CALLED uint64_t *df_sort_by_key(const df_group &group, uint64_t *sort_keys, uint64_t *other, int64_t n, int first, int n_bits,
                                    uint32_t *counts)
 {
@@ -309,8 +309,8 @@ DF_INLINE void df_order_records(const df_group &group, const df_placer &placer, 
         for (int64_t i = item; i < n; i += group.n_items)
             room.sort_keys[i] = (uint64_t) placer(records[i].row) << 32 | (uint64_t) i;
     });
-    uint64_t *sorted = df_sort_by_key(group, room.sort_keys, room.other_sort_keys, n, 32, df_bits_below((int64_t) placer.missing() + 1),
-                                      room.counts);
+    uint64_t *sorted = df_sort_by_key(group, room.sort_keys, room.other_sort_keys, n, 32,
+                                      df_bits_below((int64_t) placer.missing() + 1), room.counts);
     room.other_sort_keys = sorted == room.sort_keys ? room.other_sort_keys : room.sort_keys;
     room.sort_keys = sorted;
     const auto is_start = [&](int64_t i) { return i == 0 || sorted[i] >> 32 != sorted[i - 1] >> 32; };

@@ -279,7 +279,8 @@ DF_INLINE void df_order_all_targets(const df_group &group, const df_problem *p, 
     for (int64_t o = 0; o < p->n_outputs; o++) {
         const int64_t first = o * search.max_records;
         const df_target_order order = {search.order.rank + first, search.order.target + first, search.order.weight + first};
-        df_order_targets(group, p, records, n, targets, o, search.room.sort_keys, search.room.other_sort_keys, search.room.counts, order);
+        df_order_targets(group, p, records, n, targets, o, search.room.sort_keys, search.room.other_sort_keys, search.room.counts,
+                         order);
     }
 }
 
@@ -301,7 +302,7 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_work
         shared->best.score = -1.0;
         shared->n_drawn = shared->n_counted = 0;
         df_pop_constant_features(shared, features, (uint32_t) shared->node.open_node.depth);
-        df_stream_open(&shared->stream, shared->node.open_node.seed, shared->node.open_node.path, DF_FEATURES);
+        df_stream_open(&shared->stream, shared->node.open_node.seed, shared->node.open_node.key, DF_FEATURES);
     });
     while (shared->n_drawn < p->n_features && (shared->n_counted < p->max_features || shared->best.feature < 0)) {
         const bool is_extra = shared->n_counted >= p->max_features; // then the first that has a cut is taken

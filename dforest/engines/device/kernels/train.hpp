@@ -360,8 +360,8 @@ DF_KERNEL df_order_node_targets(const df_problem *problem, const df_record *reco
             const int64_t to = output * n_records + first;
             const df_targets targets = df_targets_of(p, y, outputs, number);
             const df_target_order order = {rank + to, target + to, weight + to};
-            df_order_targets(group, p, records + first, open_nodes[number].n, &targets, output, room.sort_keys, room.other_sort_keys,
-                             room.counts, order);
+            df_order_targets(group, p, records + first, open_nodes[number].n, &targets, output, room.sort_keys,
+                             room.other_sort_keys, room.counts, order);
         }
     }
 }

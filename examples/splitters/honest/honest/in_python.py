@@ -6,7 +6,7 @@ The criterion is Gini impurity or squared error, depending on the task. Features
 import numpy as np
 
 from dforest.splitter import Cut, PythonSplitter
-from dforest.testing.streams import ROOT_PATH, Stream, feature_path
+from dforest.testing.streams import ROOT_KEY, Stream, feature_key
 
 CUSTOM = 64  # the first free purpose of random numbers: DF_CUSTOM of rules/random.h
 
@@ -22,10 +22,10 @@ def structure_rows(seed, rows, structure_share=0.5):
         The numbers of the rows, where only rows of positive weight are numbered.
     structure_share : float, default=0.5
     """
-    stream = Stream(seed, ROOT_PATH, CUSTOM)
+    stream = Stream(seed, ROOT_KEY, CUSTOM)
     key = stream.next() << 32 | stream.next()
     limit = int(structure_share * 2.0**64)
-    return np.array([feature_path(key, int(row)) < limit for row in rows], bool)
+    return np.array([feature_key(key, int(row)) < limit for row in rows], bool)
 
 
 class PythonHonestSplitter(PythonSplitter):

@@ -28,7 +28,7 @@ from libc.string cimport memcpy
 from dforest.core.component cimport CONTRACT
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.data cimport DataView
-from dforest.rules.random cimport DF_CUSTOM, DF_ROOT_PATH, df_feature_path, df_next, df_stream, df_stream_open
+from dforest.rules.random cimport DF_CUSTOM, DF_ROOT_KEY, df_feature_key, df_next, df_stream, df_stream_open
 from dforest.core.search.splitter cimport Splitter, code_range
 from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Record, Split, code_at, data_row, in_subset
 
@@ -136,14 +136,14 @@ cdef class HonestSplitter(Splitter):
         cdef df_stream stream
         Splitter.open_tree(self, seed, rules)
         self.rules.min_weight *= self.structure_share        # what `best_cut` gets
-        df_stream_open(&stream, seed, DF_ROOT_PATH, DF_CUSTOM)
+        df_stream_open(&stream, seed, DF_ROOT_KEY, DF_CUSTOM)
         self.key = <uint64_t> df_next(&stream) << 32
         self.key |= df_next(&stream)
         return 0
 
     cdef inline bint is_structure(self, const Node* node, Py_ssize_t i) noexcept nogil:
         """Which half a record belongs to, by the hash function that otherwise makes a feature's path from a node's path."""
-        return df_feature_path(self.key, data_row(node.rows, node.records[i].row)) < self.limit
+        return df_feature_key(self.key, data_row(node.rows, node.records[i].row)) < self.limit
 
     cdef Py_ssize_t copy_half(self, const Node* node, bint structure, Record* to) noexcept nogil:
         """Copy one half of a node's draws; return how many records it has."""

@@ -69,7 +69,7 @@ class PythonObliqueSplitter(PythonSplitter):
     def find_split(self, node):
         """The best cut of some projections; if none has a valid cut, the best cut of the first single column that has one."""
         n_entries = count_entries(self.feature_combinations, self.max_features, node.n_features)
-        stream = Stream(node.seed, node.path, PURPOSE)
+        stream = Stream(node.seed, node.key, PURPOSE)
         projections = draw_projections(stream, self.max_features, node.n_features, n_entries)
         best = self.best_test(node, projections)
         for feature in node.order.tolist():

@@ -210,7 +210,7 @@ cdef class ObliqueSplitter(Splitter):
         for t in range(self.max_features):
             if self.start[t] < self.start[t + 1]:
                 self.try_projection(node, self.terms + self.start[t], self.start[t + 1] - self.start[t], out)
-        self.order.open(self.seed, node.path)
+        self.order.open(self.seed, node.key)
         while out.feature < 0 and self.order.n_drawn < self.data.n_features:
             single = word_of(<double> (self.order.next() + 1))
             self.try_projection(node, &single, 1, out)
@@ -227,7 +227,7 @@ cdef class ObliqueSplitter(Splitter):
         cdef double column
         cdef df_stream stream
         memset(self.start, 0, (n_projections + 2) * sizeof(Py_ssize_t))
-        df_stream_open(&stream, self.seed, node.path, DF_CUSTOM)
+        df_stream_open(&stream, self.seed, node.key, DF_CUSTOM)
         for i in range(n_cells - n_entries, n_cells):
             drawn = df_below(&stream, 2 * (i + 1))             # a cell up to the i-th, and a sign
             if (self.taken[drawn >> 7] >> (drawn >> 1 & 63)) & 1:
