@@ -29,8 +29,8 @@ from unittest import mock
 
 import numpy as np
 
-SHARE_FROM = 2000  # draws of a subtree that is given away, as in the tuning field `share_from`
-SHARE_VISITS_FROM = 131_072  # draws times features tried of a node that is shared, as in `share_visits_from`
+PARALLEL_FROM = 2000  # draws of a subtree that is given away, as in the tuning field `parallel_from`
+PARALLEL_VISITS_FROM = 131_072  # draws times features tried of a node that is shared, as in `parallel_visits_from`
 DEEPEST_CUT = 12
 SHARING_COLUMNS = 1.2  # how much more work there is in columns that threads share: see `SharedCoding` in pieces.py
 REPEATS = 3
@@ -110,18 +110,18 @@ def grow_schedule(trees, n_threads, after=0.0, n_tried=1):
             idle.remove(thread)
         for thread, tree, piece in sorted(begun, key=lambda taken: -taken[2].n_draws):
             together = [thread]
-            while idle and piece.children and piece.n_draws * n_tried >= SHARE_VISITS_FROM and len(together) < n_tried:
+            while idle and piece.children and piece.n_draws * n_tried >= PARALLEL_VISITS_FROM and len(together) < n_tried:
                 together.append(idle.pop())
             heappush(events, (now + piece.seconds / len(together), next(numbers), tuple(together), tree, piece))
     return now
 
 
-def pieces_of(draws, right_child, seconds, share_from=SHARE_FROM):
+def pieces_of(draws, right_child, seconds, parallel_from=PARALLEL_FROM):
     """A tree as pieces, given the draws of its nodes in preorder, right children, and the seconds of each node."""
     upto = np.concatenate([[0.0], np.cumsum(seconds)])
 
     def piece(node, end):
-        if draws[node] < share_from or end == node + 1:
+        if draws[node] < parallel_from or end == node + 1:
             return Piece(int(draws[node]), float(upto[end] - upto[node]))
         right = int(right_child[node])
         return Piece(int(draws[node]), float(seconds[node]), (piece(node + 1, right), piece(right, end)))

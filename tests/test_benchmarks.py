@@ -286,9 +286,9 @@ def test_nodes_that_idle_threads_share():
 
 def test_a_tree_as_pieces():
     draws, right = [9, 5, 3, 2, 4], [4, 3, 0, 0, 0]
-    tree = schedule.pieces_of(draws, right, [1.0, 2.0, 4.0, 8.0, 16.0], share_from=5)
+    tree = schedule.pieces_of(draws, right, [1.0, 2.0, 4.0, 8.0, 16.0], parallel_from=5)
     assert tree == Piece(9, 1.0, (Piece(5, 2.0, (Piece(3, 4.0), Piece(2, 8.0))), Piece(4, 16.0)))
-    assert schedule.pieces_of(draws, right, [1.0, 2.0, 4.0, 8.0, 16.0], share_from=6).children[0] == Piece(5, 14.0)
+    assert schedule.pieces_of(draws, right, [1.0, 2.0, 4.0, 8.0, 16.0], parallel_from=6).children[0] == Piece(5, 14.0)
 
 
 def test_the_simulation_prints_its_table(capsys):

@@ -314,7 +314,7 @@ def test_trees_know_their_own_rows():
 def test_trees_of_weights_of_their_own_are_drawn_once(sampling, n_threads, monkeypatch):
     """Who weighs a tree's draws hands them on: a plan that would draw other rows the second time changes nothing."""
     problem = random_problem(2, "balanced classes", n_rows=9000, sampling=sampling)[1]
-    problem.splitter.tuning.update({"share_visits_from": 0})
+    problem.splitter.tuning.update({"parallel_visits_from": 0})
     once, again = Kept(), Kept()
     CpuEngine(1).open(problem).grow(range(3), once)
     drawn = []

@@ -151,7 +151,7 @@ def test_one_large_tree_takes_all_threads(wanted):
     assert wanted == [8]
 
 
-@pytest.mark.parametrize("sharing", [{}, {"share_from": 1, "share_visits_from": 0}], ids=["default", "everything"])
+@pytest.mark.parametrize("sharing", [{}, {"parallel_from": 1, "parallel_visits_from": 0}], ids=["default", "everything"])
 @pytest.mark.parametrize("n_trees", [1, 6])
 @pytest.mark.parametrize("failing", ["weights", "report"])
 def test_the_first_error_ends_all_threads(failing, n_trees, sharing, monkeypatch):

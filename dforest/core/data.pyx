@@ -23,7 +23,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from dforest.core.threads cimport WorkerContext, poll, share
+from dforest.core.threads cimport WorkerContext, parallel_for, poll
 from dforest.core.types cimport CATEGORICAL, MAX_BUCKETS, Kind, bucket_of, code_t, column_t
 
 from dforest.core.coding.coded_columns import CodedColumns
@@ -115,7 +115,7 @@ cdef class RowCodes:
         # A tile is read as a whole, even where the last row has but one column of it.
         memory = rows.owner = scratch((n_rows * rows.stride + DF_TILE,), "u1", huge=True)
         rows.codes = &memory[0]
-        share(make_chunk, <void*> rows, (n_rows + CHUNK - 1) // CHUNK, n_threads)
+        parallel_for(make_chunk, <void*> rows, (n_rows + CHUNK - 1) // CHUNK, n_threads)
         rows.columns = NULL
         return rows
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from dforest.core.loops cimport loops
 from dforest.core.sampling cimport MANY_DRAWS, Work, count_blocks, deal_below, draws_to_left, rows_of_block
-from dforest.core.threads cimport WorkerContext, check_signals, poll, share
+from dforest.core.threads cimport WorkerContext, check_signals, parallel_for, poll
 from dforest.rules.random cimport DF_BLOCK
 from dforest.rules.sampling cimport df_draw_by_mass, df_heavy_to_left, df_subsampled_before
 
@@ -380,13 +380,13 @@ cdef int do_work(void* context, Py_ssize_t item, WorkerContext* worker) except -
     return 0
 
 
-cdef int share_among_workers(void* context, Py_ssize_t n_items, Work work, void* task) except -1 nogil:
-    """See `Helpers.share`. IN context : Workers"""
+cdef int parallel_for_workers(void* context, Py_ssize_t n_items, Work work, void* task) except -1 nogil:
+    """See `Helpers.parallel_for`. IN context : Workers"""
     cdef Workers* workers = <Workers*> context
     workers.work = work
     workers.task = task
     with gil:
-        share(do_work, workers, n_items, workers.n_threads)
+        parallel_for(do_work, workers, n_items, workers.n_threads)
     return 0
 
 
@@ -470,11 +470,11 @@ cdef class TreeDraws:
     cdef int deal_all(self, int n_threads) except -1:
         """Deal all trees' draws out: each tree's by one thread, but together those of the last trees, too few for all threads."""
         cdef Workers workers = Workers(n_threads, NULL, NULL)
-        cdef Helpers helpers = Helpers(&workers, share_among_workers)
+        cdef Helpers helpers = Helpers(&workers, parallel_for_workers)
         cdef Py_ssize_t n_trees = self.dealt.shape[0], n_apart = n_trees, t
         if n_threads > 1 and any(plan.count_draws(self.n_rows) >= MANY_DRAWS for plan in self.plans[-n_threads:]):
             n_apart = n_trees // n_threads * n_threads
-        share(deal_tree, <void*> self, n_apart, n_threads)
+        parallel_for(deal_tree, <void*> self, n_apart, n_threads)
         for t in range(n_apart, n_trees):
             check_signals()
             with nogil:
@@ -577,5 +577,5 @@ def draw_pieces(SamplingPlan plan not None, seeds, n_rows, n_draws, pieces, int 
     task.n_runs = (task.n_pieces + PIECES_TOGETHER - 1) // PIECES_TOGETHER
     task.seeds, task.n_draws, task.counts = seeds, n_draws, counts
     task.block, task.first, task.length, task.place = block, first, length, np.cumsum(length) - length
-    share(draw_run, <void*> task, len(seeds) * task.n_runs, n_threads)
+    parallel_for(draw_run, <void*> task, len(seeds) * task.n_runs, n_threads)
     return counts

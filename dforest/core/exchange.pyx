@@ -26,7 +26,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from dforest.core.prefetch cimport df_prefetch
-from dforest.core.threads cimport WorkerContext, poll, share
+from dforest.core.threads cimport WorkerContext, parallel_for, poll
 from dforest.core.types cimport column_t
 from dforest.rules.records cimport df_record
 
@@ -187,7 +187,7 @@ def pack(records, const int64_t[::1] firsts not None, const int64_t[::1] lengths
     p.firsts = &firsts[0]
     p.ends = &ends[0]
     p.packed = <char*> &packed[0, 0]
-    share(pack_chunk, &p, (n + CHUNK - 1) // CHUNK, n_threads)
+    parallel_for(pack_chunk, &p, (n + CHUNK - 1) // CHUNK, n_threads)
     return np.asarray(packed)
 
 
@@ -333,7 +333,7 @@ def unpack(parts, const int64_t[:, ::1] lengths not None, codes, Py_ssize_t n_ta
             packed, firsts, ends = part, first, np.cumsum(count)
             u.packed, u.firsts, u.ends = <const char*> &packed[0, 0], &firsts[0], &ends[0]
             u.n_ranges = ends.shape[0]
-            share(unpack_chunk, &u, (len(part) + CHUNK - 1) // CHUNK, n_threads)
+            parallel_for(unpack_chunk, &u, (len(part) + CHUNK - 1) // CHUNK, n_threads)
     finally:
         free(u.columns)
         free(u.widths)
@@ -393,6 +393,6 @@ def checksum(array not None, int n_threads=1):
     if n_blocks == 0:
         return df_checksum(NULL, 0)
     blocks.bytes, blocks.n, blocks.sums = &view[0], n, &to_sums[0]
-    share(checksum_block, &blocks, n_blocks, max(1, min(n_threads, <int> (n_blocks // SHARED_BLOCKS))))
+    parallel_for(checksum_block, &blocks, n_blocks, max(1, min(n_threads, <int> (n_blocks // SHARED_BLOCKS))))
     end = sums.astype("<u8").view(np.uint8)
     return df_checksum(&end[0], end.shape[0])

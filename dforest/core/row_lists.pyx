@@ -8,7 +8,7 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 from dforest.core.sampling cimport SamplingPlan, count_blocks, draws_of_block
-from dforest.core.threads cimport WorkerContext, poll, share
+from dforest.core.threads cimport WorkerContext, parallel_for, poll
 from dforest.rules.random cimport DF_BLOCK
 
 from dforest.core.sampling import MAX_ROWS, checked_integer
@@ -78,5 +78,5 @@ def drawn_rows(SamplingPlan plan not None, seeds, n_rows, int n_threads):
     shape = len(seeds), plan.max_records(n_rows)
     rows, counts, n = np.empty(shape, np.uint32), np.empty(shape, np.uint32), np.empty(len(seeds), np.int64)
     task.rows, task.counts, task.n = rows, counts, n
-    share(fill_list, <void*> task, len(seeds), n_threads)
+    parallel_for(fill_list, <void*> task, len(seeds), n_threads)
     return rows, counts, n

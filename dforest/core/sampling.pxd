@@ -37,9 +37,9 @@ cdef inline Py_ssize_t rows_of_block(Py_ssize_t n_rows, Py_ssize_t block) noexce
 ctypedef void (*Work)(void* context, Py_ssize_t item) noexcept nogil
 
 cdef struct Helpers:              # threads that a caller of `deal` has at hand, itself included
-    void* context                 # handed to `share`
+    void* context                 # handed to `parallel_for`
     # Have `work` called with every item, 0 to n_items - 1, in any order, by any of the threads.
-    int (*share)(void* context, Py_ssize_t n_items, Work work, void* task) except -1 nogil
+    int (*parallel_for)(void* context, Py_ssize_t n_items, Work work, void* task) except -1 nogil
 
 
 cdef class SamplingPlan:

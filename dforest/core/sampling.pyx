@@ -306,21 +306,21 @@ cdef class Bootstrap(SamplingPlan):
         task.n_blocks = <Py_ssize_t> 1 << task.height
         while task.n_blocks > PIECE_BLOCKS:
             last = n_rows // (task.n_blocks * DF_BLOCK)            # the node that has not all of its rows
-            helpers.share(helpers.context, last, deal_even, &task)
+            helpers.parallel_for(helpers.context, last, deal_even, &task)
             halves_of(n_rows, last * task.n_blocks, task.n_blocks, &task.left, &task.right)
             if task.right > 0:
                 task.first_word = task.n_left = task.n_right = 0
                 n_words = n_draws[last * task.n_blocks]
                 while n_words > 0:
                     task.last_word = task.first_word + n_words
-                    helpers.share(helpers.context, (n_words + WORDS_TOGETHER - 1) // WORDS_TOGETHER, deal_words, &task)
+                    helpers.parallel_for(helpers.context, (n_words + WORDS_TOGETHER - 1) // WORDS_TOGETHER, deal_words, &task)
                     task.first_word = task.last_word
                     n_words = n_draws[last * task.n_blocks] - task.n_left - task.n_right
                 n_draws[last * task.n_blocks] = task.n_left
                 n_draws[last * task.n_blocks + task.n_blocks // 2] = task.n_right
             task.level += 1
             task.n_blocks //= 2
-        helpers.share(helpers.context, (count_blocks(n_rows) + task.n_blocks - 1) // task.n_blocks, deal_rest, &task)
+        helpers.parallel_for(helpers.context, (count_blocks(n_rows) + task.n_blocks - 1) // task.n_blocks, deal_rest, &task)
         return 0
 
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,

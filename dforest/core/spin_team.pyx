@@ -14,7 +14,7 @@ from libc.stdlib cimport calloc, free
 
 from dforest.core.threads cimport (
     PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, WAIT_LOCK, df_add_to_long,
-    df_glance, df_set, look_up, share, sleep_on_list,
+    df_glance, df_set, look_up, parallel_for, sleep_on_list,
 )
 
 cdef extern from "core/spin_team.h" nogil:
@@ -85,7 +85,7 @@ cdef class SpinTeam:
         self.own = context
         self.is_over = 0
         self.word = 0
-        return share(do_part, <void*> self, self.n_members, self.n_members, work)
+        return parallel_for(do_part, <void*> self, self.n_members, self.n_members, work)
 
     cdef int do_lead(self, WorkerContext* worker) except -1 nogil:
         """Be the leader, and let all members go then."""

@@ -4,13 +4,13 @@ from cpython.ref cimport PyObject
 
 from dforest.core.threads cimport PyThread_type_lock, df_glance
 
-# What each member does that takes part in a task: take items until there are none. IN own : what it brings, see Team.share
+# What each member does that takes part in a task: take items until there are none. IN own : what it brings, see Team.run_task
 ctypedef int (*Part)(void* context, void* own) except -1 nogil
 
 # Does one item of a task that needs nothing of a member's own.
 ctypedef void (*Work)(void* context, Py_ssize_t item) noexcept nogil
 
-cdef struct SharedTask:       # on the stack of its leader, which sets part, context, n_items and leader; the team sets the rest
+cdef struct TeamTask:         # on the stack of its leader, which sets part, context, n_items and leader; the team sets the rest
     Part part
     void* context             # handed to `part`
     Py_ssize_t n_items        # numbered from 0
@@ -20,7 +20,7 @@ cdef struct SharedTask:       # on the stack of its leader, which sets part, con
     bint is_awaited           # the leader sleeps until no helper is left
 
 cdef struct PlainTask:        # a task that needs nothing of a member's own
-    SharedTask task
+    TeamTask task
     PyObject* team
     Work work
     void* context             # handed to `work`
@@ -37,7 +37,7 @@ cdef class Team:
     cdef int is_short              # a member has been idle: no tree is left to begin
     cdef void** offers             # [n_offers] what any member may take, the oldest first; room for n_members
     cdef int n_offers
-    cdef SharedTask** tasks        # [n_tasks] tasks that their leaders are at; room for n_members
+    cdef TeamTask** tasks          # [n_tasks] tasks that their leaders are at; room for n_members
     cdef int n_tasks
     cdef int stopped               # all members are to give up
     cdef bint is_done              # nothing is left to do
@@ -53,12 +53,12 @@ cdef class Team:
         return df_glance(self.is_short) != 0
 
     cdef bint offer(self, void* work) noexcept nogil
-    cdef bint wait(self, int member, void** offer, SharedTask** task) except -1 nogil
-    cdef int share(self, SharedTask* task, void* own) except -1 nogil
-    cdef int share_items(self, int leader, Py_ssize_t n_items, Work work, void* context) except -1 nogil
-    cdef Py_ssize_t take(self, SharedTask* task) noexcept nogil
-    cdef int take_part(self, SharedTask* task, void* own, bint leads) except -1 nogil
-    cdef int help(self, SharedTask* task, void* own) except -1 nogil
+    cdef bint wait(self, int member, void** offer, TeamTask** task) except -1 nogil
+    cdef int run_task(self, TeamTask* task, void* own) except -1 nogil
+    cdef int parallel_for(self, int leader, Py_ssize_t n_items, Work work, void* context) except -1 nogil
+    cdef Py_ssize_t take(self, TeamTask* task) noexcept nogil
+    cdef int take_part(self, TeamTask* task, void* own, bint leads) except -1 nogil
+    cdef int help(self, TeamTask* task, void* own) except -1 nogil
     cdef void give_up(self) noexcept nogil
     cdef void wake(self, Py_ssize_t most) noexcept nogil
     cdef int check(self) except -1 nogil

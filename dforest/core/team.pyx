@@ -53,7 +53,7 @@ cdef class Team:
         self.wake_locks = <PyThread_type_lock*> calloc(n_members, sizeof(PyThread_type_lock))
         self.idle = <int*> calloc(n_members, sizeof(int))
         self.offers = <void**> calloc(n_members, sizeof(void*))
-        self.tasks = <SharedTask**> calloc(n_members, sizeof(SharedTask*))
+        self.tasks = <TeamTask**> calloc(n_members, sizeof(TeamTask*))
         if self.lock == NULL or self.wake_locks == NULL or self.idle == NULL or self.offers == NULL or self.tasks == NULL:
             raise MemoryError()
         for i in range(n_members):
@@ -131,7 +131,7 @@ cdef class Team:
         PyThread_release_lock(self.lock)
         return wanted
 
-    cdef bint wait(self, int member, void** offer, SharedTask** task) except -1 nogil:
+    cdef bint wait(self, int member, void** offer, TeamTask** task) except -1 nogil:
         """Sleep until there is an offer or a task to help at; the other one is NULL. False: the fit is done or stopped."""
         cdef int i
         offer[0] = NULL
@@ -165,7 +165,7 @@ cdef class Team:
         PyThread_release_lock(self.lock)
         return offer[0] != NULL or task[0] != NULL
 
-    cdef int share(self, SharedTask* task, void* own) except -1 nogil:
+    cdef int run_task(self, TeamTask* task, void* own) except -1 nogil:
         """Do a task, whose part, context, n_items and leader are set, together with idle members.
 
         IN own : what the leader brings to its part, as each helper does in `help`: its splitter, say
@@ -187,7 +187,7 @@ cdef class Team:
                 PyThread_acquire_lock(self.wake_locks[task.leader], WAIT_LOCK)
         return self.check()
 
-    cdef int take_part(self, SharedTask* task, void* own, bint leads) except -1 nogil:
+    cdef int take_part(self, TeamTask* task, void* own, bint leads) except -1 nogil:
         """Do a member's part of a task. Then the leader withdraws the task, and the last helper wakes a leader that waits."""
         cdef int i
         cdef bint failed = True
@@ -212,7 +212,7 @@ cdef class Team:
             PyThread_release_lock(self.lock)
         return 0
 
-    cdef int share_items(self, int leader, Py_ssize_t n_items, Work work, void* context) except -1 nogil:
+    cdef int parallel_for(self, int leader, Py_ssize_t n_items, Work work, void* context) except -1 nogil:
         """Have `work` called with every item, by the caller, which is the member `leader`, and by idle members."""
         cdef PlainTask plain
         plain.task.part = do_items
@@ -222,13 +222,13 @@ cdef class Team:
         plain.team = <PyObject*> self
         plain.work = work
         plain.context = context
-        return self.share(&plain.task, NULL)
+        return self.run_task(&plain.task, NULL)
 
-    cdef int help(self, SharedTask* task, void* own) except -1 nogil:
+    cdef int help(self, TeamTask* task, void* own) except -1 nogil:
         """Take part in a task that `wait` gave. IN own : what the member brings to its part"""
         return self.take_part(task, own, False)
 
-    cdef Py_ssize_t take(self, SharedTask* task) noexcept nogil:
+    cdef Py_ssize_t take(self, TeamTask* task) noexcept nogil:
         """The next item of a task; -1: no item is left, or all members are to give up."""
         cdef Py_ssize_t item = -1
         PyThread_acquire_lock(self.lock, WAIT_LOCK)

@@ -50,7 +50,7 @@ cdef struct WorkerContext:    # what a thread knows of a task it is at
     int number                # of the thread among all that have been at the task; the caller's is 0
     int64_t work              # that the thread has done since it last looked whether to give up
 
-cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads, double work=*) except -1
+cdef int parallel_for(Item do_item, void* context, Py_ssize_t n_items, int n_threads, double work=*) except -1
 cdef int pass_on() except -1
 cdef WorkerContext current_worker() noexcept nogil
 cdef int look_up(WorkerContext* worker) except -1 nogil

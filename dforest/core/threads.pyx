@@ -353,7 +353,7 @@ cdef int region_for(double work, int n) except -1:
     return n if n > 1 else 0
 
 
-cdef int share(Item do_item, void* context, Py_ssize_t n_items, int n_threads, double work=0) except -1:
+cdef int parallel_for(Item do_item, void* context, Py_ssize_t n_items, int n_threads, double work=0) except -1:
     """Have `do_item` called with every item, by this thread and by others, at most n_threads threads together.
 
     The caller holds the interpreter's lock, which is released while items are done. work : of all items, in nanoseconds or so, by
@@ -436,7 +436,7 @@ def each(Py_ssize_t n_items, do_item, int n_threads, double work=0):
     BaseException
         The first exception that a call raised. No other calls are begun then, and it is raised here when those begun have ended.
     """
-    share(call, <void*> do_item, n_items, n_threads, work)
+    parallel_for(call, <void*> do_item, n_items, n_threads, work)
 
 
 cdef WorkerContext current_worker() noexcept nogil:

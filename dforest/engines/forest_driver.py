@@ -238,8 +238,8 @@ class ForestDriver(Driver):
         words = np.zeros((0, self.layout.n_leaf_words), np.int64)
         if len(keeping):
             words = self.shard.leaf_words(large[keeping])
-        if self.layout.bounds_shares:
-            arrays.bound_shares(words, large[keeping])
+        if self.layout.bounds_fractions:
+            arrays.bound_fractions(words, large[keeping])
         missing_left = (large["missing_left"] != 0) & (large["feature"] >= 0)
         described = large["feature"].copy(), self.layout.thresholds(large), missing_left
         nodes = Nodes.join([self.layout.nodes_of(*described, self.table["subset"][kept], words), subtrees.nodes])

@@ -114,7 +114,7 @@ class Layout:
         if isinstance(problem.sampling, WithLabelOrder):
             places = places_of_ranks(table["kind"].tolist(), n_values.tolist(), problem.criterion.n_classes)
             table["first_rank"], self.n_label_orders, self.n_label_ranks = places
-        self.bounds_shares = problem.objective.predicts_shares and problem.objective.n_weights == 2 and problem.directions.any()
+        self.bounds_fractions = self.objective.predicts_shares and self.objective.n_weights == 2 and problem.directions.any()
         table["is_float32"] = [column.values.dtype == np.float32 for column in columns]
         # For leaves and missing values something has to be there, even if no column has a value.
         self.values, self.lows, self.highs = (

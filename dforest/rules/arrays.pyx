@@ -34,7 +34,7 @@ from dforest.rules.random cimport DF_BLOCK, DF_ROOT_KEY
 from dforest.rules.records cimport (
     DF_POISSON, DF_TARGET_SUM, DF_TARGET_SUM_WIDE, df_column, df_grown, df_limits, df_open_node, df_record,
 )
-from dforest.rules.shares cimport df_bound_share
+from dforest.rules.class_fractions cimport df_bound_fraction
 from dforest.rules.weights cimport (
     df_draws_word, df_fine_shift, df_light_below, df_node_weight, df_offset_bits, df_parts_of, df_parts_value, df_settle_weights,
     df_shifted_exact, df_weigher_of, df_weight_parts, df_weight_shift,
@@ -182,7 +182,7 @@ def class_words(const int64_t[::1] n_draws not None, const int64_t[:, :, ::1] pa
     return result
 
 
-def bound_shares(int64_t[:, ::1] words not None, const df_grown[::1] nodes not None):
+def bound_fractions(int64_t[:, ::1] words not None, const df_grown[::1] nodes not None):
     """Keep the shares of the second of two classes in leaves within the bounds of these.
 
     Parameters
@@ -193,7 +193,7 @@ def bound_shares(int64_t[:, ::1] words not None, const df_grown[::1] nodes not N
     """
     cdef Py_ssize_t i
     for i in range(words.shape[0]):
-        df_bound_share(&words[i, 0], nodes[i].lower, nodes[i].upper)
+        df_bound_fraction(&words[i, 0], nodes[i].lower, nodes[i].upper)
 
 
 def are_pure_enough(const df_limits[::1] limits not None, const double[::1] impurities not None):

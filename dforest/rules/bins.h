@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 /* The least weight with which a bin ends that has at least its share of the rest: rest / bins, rounded up. */
-static inline int64_t df_bin_share(int64_t bins, int64_t rest) { return rest / bins + (rest % bins > 0); }
+static inline int64_t df_bin_weight(int64_t bins, int64_t rest) { return rest / bins + (rest % bins > 0); }
 
 /* When the bin at hand ends, as far as that depends on `bins` and `rest`; the last bin never does. */
 typedef struct {
-    int64_t share;         /* it ends with the value that brings it up to so much, */
+    int64_t least;         /* it ends with the value that brings it up to so much, */
     uint64_t twice;        /* or before a value if twice its weight, and that of the value, are above so much, */
     int64_t bins;          /* or if fewer distinct values are above */
 } df_bin_limits;
@@ -22,7 +22,7 @@ typedef struct {
 static inline df_bin_limits df_bin_limits_of(int64_t bins, int64_t rest) {
     df_bin_limits limits = {INT64_MAX, UINT64_MAX, 0};
     if (bins > 1) {
-        limits.share = df_bin_share(bins, rest);
+        limits.least = df_bin_weight(bins, rest);
         limits.twice = 2 * (uint64_t)rest / (uint64_t)bins;
         limits.bins = bins;
     }
@@ -36,7 +36,7 @@ static inline int df_bin_ends_before(const df_bin_limits *limits, int64_t filled
 
 /* Whether a bin ends with the value that was put into it last; `filled` includes it, and n_above distinct values are above it. */
 static inline int df_bin_ends_with(const df_bin_limits *limits, int64_t filled, int64_t n_above) {
-    return n_above < limits->bins || filled >= limits->share;
+    return n_above < limits->bins || filled >= limits->least;
 }
 
 /* Values that are dealt out to bins: `filled` is what the bin at hand weighs so far, and `code` its number. */

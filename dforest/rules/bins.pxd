@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t, uint32_t
 
 cdef extern from "rules/bins.h" nogil:
     ctypedef struct df_bin_limits:
-        int64_t share
+        int64_t least
 
     ctypedef struct df_dealer:
         pass

@@ -35,7 +35,7 @@ static inline int df_digits(int64_t number) {
 static inline int df_variance_shift(int64_t weight) { return df_digits(weight) > 31 ? df_digits(weight) - 31 : 0; }
 
 /* c. A draw may have lost all of its weight. */
-static inline double df_variance_share(int64_t events, int64_t at_risk) {
+static inline double df_variance_fraction(int64_t events, int64_t at_risk) {
     const double d = (double)events, n = (double)at_risk;
     return 0 < events && events < at_risk ? d * (n - d) / (n * n * (n - 1.0)) : 0.0;
 }

@@ -8,7 +8,7 @@ cdef extern from "rules/logrank.h" nogil:
     const int DF_ENTRY_SHIFT
     int64_t df_entry_of(int64_t code)
     int64_t df_exit_of(int64_t code)
-    double df_variance_share(int64_t events, int64_t at_risk)
+    double df_variance_fraction(int64_t events, int64_t at_risk)
     int df_variance_digits(int64_t weight, double sum)
     int64_t df_variance_step(double share, int digits)
     int df_residual_digits(double hazard)

@@ -173,7 +173,7 @@ static inline double df_outputs_class_impurity(const df_output *outputs, int64_t
  * the largest *spread*, their weighted variance between the categories, in units of output 0's scale; of equal ones the first.
  *
  * The share of a category in the node's weight; what it adds to the mean response; and to the spread. */
-static inline double df_category_share(int64_t weight, int64_t total) { return (double)weight / (double)total; }
+static inline double df_category_fraction(int64_t weight, int64_t total) { return (double)weight / (double)total; }
 
 static inline double df_response_term(double share, double response) { return share * response; }
 

@@ -159,7 +159,7 @@ static inline df_shifted_sum df_both_weights(df_shifted_sum a, df_shifted_sum b)
 }
 
 /* The share of a child in its parent's weight. */
-static inline double df_weight_share(df_shifted_sum child, df_shifted_sum parent) {
+static inline double df_weight_fraction(df_shifted_sum child, df_shifted_sum parent) {
     const int32_t by = parent.shift - child.shift;
     return (by == 0 ? (double)child.weight : ldexp((double)child.weight, by)) / (double)parent.weight;
 }

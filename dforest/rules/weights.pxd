@@ -28,5 +28,5 @@ cdef extern from "rules/weights.h" nogil:
         int64_t weight
         int32_t shift
     df_shifted_sum df_both_weights(df_shifted_sum a, df_shifted_sum b)
-    double df_weight_share(df_shifted_sum child, df_shifted_sum parent)
+    double df_weight_fraction(df_shifted_sum child, df_shifted_sum parent)
     void df_coarser_classes(const int64_t* weights, int64_t n, int32_t by, int64_t total, int64_t* to)

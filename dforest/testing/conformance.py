@@ -17,7 +17,7 @@ from dforest.estimators.forest import base as estimator
 from dforest.estimators.forest.forest import RandomForestClassifier, RandomForestRegressor
 
 # Thresholds at which threads share whatever can be shared.
-SHARE_ALL = {"share_from": 1, "share_visits_from": 0}
+SHARE_ALL = {"parallel_from": 1, "parallel_visits_from": 0}
 
 TASKS = {"two classes": 2, "four classes": 4, "regression": 0}
 

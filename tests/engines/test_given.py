@@ -138,7 +138,7 @@ def fit_given(estimator, X, y, weight, n_threads, monkeypatch):
         return clone(estimator).fit(X, y, weight)
 
 
-@pytest.mark.parametrize("tuning", [{}, {"share_from": 1, "share_visits_from": 0}, {"share_from": 50, "block_bytes": 0}],
+@pytest.mark.parametrize("tuning", [{}, {"parallel_from": 1, "parallel_visits_from": 0}, {"parallel_from": 50, "block_bytes": 0}],
                          ids=["default", "share everything", "share subtrees"])  # fmt: skip
 @pytest.mark.parametrize("n_threads", [1, 2, 8])
 def test_whole_trees(n_threads, tuning, monkeypatch):
@@ -204,7 +204,7 @@ def test_subtrees_below_what_is_grown_level_by_level(up_to, shipped, monkeypatch
     tuning = {"subtree_up_to": up_to, "chunk": LARGE}
     for seed in range(2000, 2060):
         # Subtrees that are grown one after another share their nodes; or each is alone, and is shared itself.
-        monkeypatch.setattr(estimators, "TUNING", ({}, {"share_visits_from": 0}, {"share_from": 1})[seed % 3])
+        monkeypatch.setattr(estimators, "TUNING", ({}, {"parallel_visits_from": 0}, {"parallel_from": 1})[seed % 3])
         estimator, X, y, weight = device_forests.random_fit(seed)
         here = clone(estimator).fit(X, y, weight)
         with device_forests.standing_in(strict_device()):
@@ -304,7 +304,7 @@ def test_threads_help_with_a_given_tree(monkeypatch):
 
     join = trainer.join_parts
     monkeypatch.setattr(trainer, "join_parts", join_parts)
-    monkeypatch.setattr(estimators, "TUNING", {"share_from": 50, "share_visits_from": 2000})
+    monkeypatch.setattr(estimators, "TUNING", {"parallel_from": 50, "parallel_visits_from": 2000})
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60_000, 6))
     y = X[:, 0] * X[:, 1] + rng.standard_normal(len(X))

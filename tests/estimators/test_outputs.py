@@ -131,8 +131,8 @@ def test_equal_columns_give_the_tree_of_one(criterion, splitter, method):
 def test_threads_give_the_same_forest(criterion, parameters, monkeypatch):
     import dforest.estimators.forest.base as base
 
-    monkeypatch.setitem(base.TUNING, "share_from", 8)  # many pieces, and features of nodes that threads share
-    monkeypatch.setitem(base.TUNING, "share_visits_from", 64)
+    monkeypatch.setitem(base.TUNING, "parallel_from", 8)  # many pieces, and features of nodes that threads share
+    monkeypatch.setitem(base.TUNING, "parallel_visits_from", 64)
     X, numbers, classes = table(400)
     y = classes if criterion in OF_CLASSES else numbers
     alone = make(criterion, n_jobs=1, **parameters).fit(X, y)

@@ -116,8 +116,8 @@ def fits(draw):
         "small_up_to": draw(st.sampled_from([0, 64])),
         "buckets": draw(st.sampled_from([0, 3, 255])),
         "present_up_to": draw(st.sampled_from([0.0, 1e9])),
-        "share_from": draw(st.sampled_from([2, 2000])),
-        "share_visits_from": draw(st.sampled_from([1, 1 << 17])),
+        "parallel_from": draw(st.sampled_from([2, 2000])),
+        "parallel_visits_from": draw(st.sampled_from([1, 1 << 17])),
     }
     return model, X.astype(draw(st.sampled_from([np.float32, np.float64]))), y, weight, tuning
 
@@ -137,7 +137,7 @@ def test_forests_are_those_of_dense_x(fit, max_stored):
 @pytest.mark.parametrize("sizes", [{"block_bytes": 4000, "outer_bytes": 1 << 14}, {"block_bytes": 2000, "outer_bytes": 10**6}])
 def test_subtrees_of_blocks_that_other_threads_grow(sizes, monkeypatch):
     """Rows that stayed in a block passed for those of a subtree that was given away from it: a fourth of the fits was wrong."""
-    sizes |= {"stored_per_record": 10**6, "small_up_to": 0, "share_from": 2, "max_stored": 0.9}
+    sizes |= {"stored_per_record": 10**6, "small_up_to": 0, "parallel_from": 2, "max_stored": 0.9}
     for name, value in sizes.items():
         monkeypatch.setitem(TUNING, name, value)
     for seed in some(range(8), 4):

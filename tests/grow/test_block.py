@@ -89,12 +89,12 @@ def test_a_block_has_the_codes_of_its_rows(widths, n, is_nested):
     "tuning",
     [
         {"block_bytes": 400, "outer_bytes": 4000},
-        {"block_bytes": 3000, "outer_bytes": 12_000, "share_from": 1, "share_visits_from": 0},
+        {"block_bytes": 3000, "outer_bytes": 12_000, "parallel_from": 1, "parallel_visits_from": 0},
         {"block_bytes": 3000, "outer_bytes": 0},
         {"block_bytes": 1, "outer_bytes": 200},
         {"copied_per_visit": 1},
         {"block_bytes": 0, "lent_from": 0},
-        {"block_bytes": 3000, "lent_from": 0, "share_from": 1, "share_visits_from": 0},
+        {"block_bytes": 3000, "lent_from": 0, "parallel_from": 1, "parallel_visits_from": 0},
         {"lent_from": 2**62},
     ],
 )

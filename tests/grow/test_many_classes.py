@@ -51,7 +51,7 @@ def test_classes_that_are_absent_change_nothing(n_classes, seed):
     forest, weight = random_forest(rng), weights(rng, len(y))
     if sparse.issparse(X):
         forest.set_params(categorical_features=None)
-    shared = {"share_from": 1, "share_visits_from": 0} if rng.integers(2) else {}
+    shared = {"parallel_from": 1, "parallel_visits_from": 0} if rng.integers(2) else {}
     grown = []
     for way in WAYS:
         estimator.TUNING.update(way | shared)

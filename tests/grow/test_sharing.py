@@ -120,12 +120,12 @@ def test_children_are_numbered(n_leaves):
 # Both extremes of what is shared, with blocks of some sizes, out of which nothing can be given away.
 TUNINGS = {
     "default": {},
-    "nothing": {"share_from": 2**62, "share_visits_from": 2**62},
-    "subtrees": {"share_from": 1, "share_visits_from": 2**62},
-    "features": {"share_from": 2**62, "share_visits_from": 0},
-    "everything": {"share_from": 1, "share_visits_from": 0},
-    "everything, without blocks": {"share_from": 1, "share_visits_from": 0, "block_bytes": 0},
-    "everything, small blocks": {"share_from": 100, "share_visits_from": 0, "block_bytes": 3000},
+    "nothing": {"parallel_from": 2**62, "parallel_visits_from": 2**62},
+    "subtrees": {"parallel_from": 1, "parallel_visits_from": 2**62},
+    "features": {"parallel_from": 2**62, "parallel_visits_from": 0},
+    "everything": {"parallel_from": 1, "parallel_visits_from": 0},
+    "everything, without blocks": {"parallel_from": 1, "parallel_visits_from": 0, "block_bytes": 0},
+    "everything, small blocks": {"parallel_from": 100, "parallel_visits_from": 0, "block_bytes": 3000},
 }
 RULES = {"depth first": {}, "best first": {"max_leaf_nodes": 40}}
 

@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "engines/device/kernels/share.h"
+#include "engines/device/kernels/group_range.h"
 
 #define DF_KERNEL static void
-#define DF_LOCAL const df_share *df_own
+#define DF_LOCAL const df_group_range *df_own
 #define DF_EACH_GROUP(group)                                                 \
     for (df_items::begin(); df_items::group() < df_own->last; df_items::end()) \
         for (df_group group(df_own->local), *once = &group; once; once = nullptr)
@@ -24,11 +24,11 @@
 struct df_items {
     enum { MAX_ITEMS = 64 };
     static inline std::mutex one_launch;
-    static inline const df_share *own;
+    static inline const df_group_range *own;
     static inline pthread_barrier_t all;
     static inline thread_local int64_t of_thread, number;
 
-    template <class Run> static void launch(const df_share *share, Run run)
+    template <class Run> static void launch(const df_group_range *share, Run run)
     {
         const std::lock_guard<std::mutex> alone(one_launch);
         own = share;

@@ -201,7 +201,7 @@ def bin_ends(int64_t filled, const int64_t[::1] weight not None, int64_t bins, i
         before[i] = df_bin_ends_before(&limits, filled, weight[i])
         filled += weight[i]
         after[i] = df_bin_ends_with(&limits, filled, n - 1 - i)
-    return before, after, limits.share
+    return before, after, limits.least
 
 
 def nearest_edges(edges, uint32_t first, uint32_t last, const double[::1] x not None):

@@ -20,7 +20,7 @@ def test_a_share_is_what_it_was_or_the_bound(first, second, lower, upper, n_draw
     expected = min(max(second / np.float64(first + second), lower), upper)
     if not 0.0 <= expected <= 1.0:  # bounds of a node are shares, or infinite
         return
-    arrays.bound_shares(words, nodes)
+    arrays.bound_fractions(words, nodes)
     total = int(words[0, 1:].sum())
     assert words[0, 1:].min() >= 0 and 0 < total < 2**62
     assert float(words[0, 2]) / float(total) == expected

@@ -124,7 +124,7 @@ def test_rare_rules_are_seen(sign):
 @pytest.mark.parametrize("growth", [{}, {"max_leaf_nodes": 700}, {"bootstrap": False, "n_jobs": 4}])
 def test_thresholds_are_middles_of_values_in_the_node(growth, monkeypatch):
     """Of every node: values are looked up after a tree, or a piece of one, is grown, many nodes at a time."""
-    monkeypatch.setattr(dforest.estimators.forest.base, "TUNING", {"share_from": 50})
+    monkeypatch.setattr(dforest.estimators.forest.base, "TUNING", {"parallel_from": 50})
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 4)).astype(np.float32)
     X[:, 2] = rng.integers(0, 30, 2000)                       # few values: no buckets, and no ranks in small subtrees

@@ -482,7 +482,7 @@ class Failing(WholeSearch):
 
 @pytest.mark.parametrize("n_jobs", [1, 8])
 def test_an_exception_comes_through_with_its_place(n_jobs, monkeypatch):
-    monkeypatch.setattr("dforest.estimators.forest.base.TUNING", {"share_from": 1, "share_visits_from": 0})
+    monkeypatch.setattr("dforest.estimators.forest.base.TUNING", {"parallel_from": 1, "parallel_visits_from": 0})
     X, y, _ = problem(2)
     forest = forest_of(2, n_estimators=2, splitter=WholeSearch()).fit(X, y)
     forest.set_params(splitter=Failing(), n_estimators=20, n_jobs=n_jobs)
@@ -502,7 +502,7 @@ def resident():
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
 def test_failing_fits_leave_nothing_behind(monkeypatch):
-    monkeypatch.setattr("dforest.estimators.forest.base.TUNING", {"share_from": 1, "share_visits_from": 0})
+    monkeypatch.setattr("dforest.estimators.forest.base.TUNING", {"parallel_from": 1, "parallel_visits_from": 0})
     X, y, _ = problem(2, n=4000)
 
     def fail():

@@ -86,7 +86,7 @@ def test_constant_features_do_not_count_unless_asked(method, splitter, n_jobs, m
         X[:, j] = (np.arange(n) + 2 * place) % n >= n // 2
     X[X[:, 6] == 0, 6] = np.nan               # a value, or missing: two
     y = np.arange(n) >= n // 2
-    monkeypatch.setitem(dforest.estimators.forest.base.TUNING, "share_visits_from", 1)
+    monkeypatch.setitem(dforest.estimators.forest.base.TUNING, "parallel_visits_from", 1)
     parameters = {"bootstrap": False, "max_features": 2, "max_depth": 1, "random_state": 0, "n_jobs": n_jobs}
     for skips in (True, False):
         forest = dforest.RandomForestClassifier(n_trees, method=method, splitter=splitter,

@@ -26,7 +26,7 @@ from dforest.testing.scores import TARGET_POWER, Record, impurity, statistic
 from dforest.testing.streams import ROOT_KEY, THRESHOLD, Stream, child_key, feature_key
 from dforest.testing.survival import NodeTimes
 
-SHARE_BITS = 26  # DF_SHARE_BITS
+SHARE_BITS = 26  # DF_FRACTION_BITS
 
 
 @dataclass

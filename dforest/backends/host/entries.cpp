@@ -13,9 +13,9 @@
 
 namespace {
 
-template <class Parameter> Parameter given(uint64_t word, const df_share *own)
+template <class Parameter> Parameter given(uint64_t word, const df_group_range *own)
 {
-    if constexpr (std::is_same_v<Parameter, const df_share *>)
+    if constexpr (std::is_same_v<Parameter, const df_group_range *>)
         return own;
     else if constexpr (std::is_pointer_v<Parameter>)
         return reinterpret_cast<Parameter>(static_cast<uintptr_t>(word));
@@ -25,19 +25,19 @@ template <class Parameter> Parameter given(uint64_t word, const df_share *own)
 
 // The share of groups is a kernel's last parameter, and no word of `arguments`.
 template <class... Parameters, size_t... at>
-void call(void (*kernel)(Parameters...), const uint64_t *arguments, const df_share *own, std::index_sequence<at...>)
+void call(void (*kernel)(Parameters...), const uint64_t *arguments, const df_group_range *own, std::index_sequence<at...>)
 {
     kernel(given<Parameters>(at + 1 < sizeof...(Parameters) ? arguments[at] : 0, own)...);
 }
 
 template <class... Parameters>
-void call(void (*kernel)(Parameters...), const uint64_t *arguments, const df_share *own)
+void call(void (*kernel)(Parameters...), const uint64_t *arguments, const df_group_range *own)
 {
     call(kernel, arguments, own, std::index_sequence_for<Parameters...>());
 }
 
 #define DF_ENTRY(kernel) \
-    {#kernel, [](const uint64_t *arguments, const df_share *own) { DF_RUN(own, call(kernel, arguments, own)); }}
+    {#kernel, [](const uint64_t *arguments, const df_group_range *own) { DF_RUN(own, call(kernel, arguments, own)); }}
 
 const struct {
     const char *name;

@@ -10,13 +10,13 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
-from dforest.core.threads cimport WorkerContext, df_add_to_long, poll, share
+from dforest.core.threads cimport WorkerContext, df_add_to_long, parallel_for, poll
 
 cdef extern from "entries.h" nogil:
-    ctypedef struct df_share:
+    ctypedef struct df_group_range:
         int64_t first, last, n_groups, n_items
         char* local
-    ctypedef void (*df_entry)(const uint64_t* arguments, const df_share* own) noexcept nogil
+    ctypedef void (*df_entry)(const uint64_t* arguments, const df_group_range* own) noexcept nogil
     df_entry df_find_entry(const char* name)
     int64_t df_max_items()
 
@@ -33,7 +33,7 @@ cdef enum:
 cdef struct Launch:           # on the stack of its caller
     df_entry entry
     uint64_t arguments[MAX_ARGUMENTS]
-    df_share groups           # those that are left
+    df_group_range groups     # those that are left
     int64_t n_blocks
     char* memory
     int64_t n_local           # bytes of memory for each thread
@@ -50,7 +50,7 @@ cdef inline int64_t now() noexcept nogil:
 
 cdef int64_t do_groups(Launch* launch, int64_t first, int64_t last, WorkerContext* worker) except -1 nogil:
     """Do groups from `first` on, until those before `last` are done or time is up; return the first one that was not done."""
-    cdef df_share own = launch.groups
+    cdef df_group_range own = launch.groups
     cdef int64_t step = 1, start = now(), begun = start, end
     own.local = launch.memory + worker.number * launch.n_local
     own.first = first
@@ -159,11 +159,11 @@ cdef class Kernels:
             launch.n_blocks = 1
             if n_threads > 1 and self.group_time.get(name, 0) * n_groups < self.time_limit:
                 launch.time_limit = self.time_limit
-                share(do_some, &launch, 1, 1)
+                parallel_for(do_some, &launch, 1, 1)
             if n_threads > 1:
                 launch.n_blocks = min(launch.groups.last - launch.groups.first, BLOCKS * n_threads)
             launch.time_limit = 1 << 62
-            share(do_block, &launch, launch.n_blocks, n_threads)
+            parallel_for(do_block, &launch, launch.n_blocks, n_threads)
             self.group_time[name] = launch.spent // n_groups
         finally:
             free(launch.memory)

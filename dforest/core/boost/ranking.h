@@ -203,9 +203,9 @@ static inline double df_average_precision(const df_ranked *ranked, int64_t n, in
         for (int64_t i = begin; i < end; i++)
             good += ranked->grade[i] > 0.0;
         for (int64_t i = begin; i < end && i < n_places && good > 0; i++) {
-            const double size = (double)(end - begin), share = (double)good / size;
+            const double size = (double)(end - begin), precision = (double)good / size;
             const double others = end - begin > 1 ? (double)(i - begin) * (double)(good - 1) / (size - 1.0) : 0.0;
-            sum += share * ((double)before + 1.0 + others) / (double)(i + 1);
+            sum += precision * ((double)before + 1.0 + others) / (double)(i + 1);
         }
         before += good;
     }

@@ -32,9 +32,9 @@ cdef class TriedColumns:
     ----------
     n_columns : int
     max_features : int or float
-        How many columns, or which share of those that may be tried, are tried in a node.
+        How many columns, or which fraction of those that may be tried, are tried in a node.
     colsample_bytree, colsample_bylevel : float
-        The share of the columns that can split in a tree's sample, and of these in a level's; each has one at least.
+        The fraction of the columns that can split in a tree's sample, and of these in a level's; each has one at least.
     constraints : Constraints, optional
         None: there are none.
     can_split : ndarray of shape (n_columns,), dtype uint8, optional
@@ -204,6 +204,6 @@ def ends_of(column):
     return (int(codes.max()), -int(codes.min())) if len(codes) else (NO_CODES, NO_CODES)
 
 
-def count_of(double share, Py_ssize_t n):
-    """How many of n columns a share of them is, one at least: int."""
-    return max(1, int(np.ceil(share * n)))
+def count_of(double fraction, Py_ssize_t n):
+    """How many of n columns a fraction of them is, one at least: int."""
+    return max(1, int(np.ceil(fraction * n)))

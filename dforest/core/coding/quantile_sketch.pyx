@@ -160,7 +160,7 @@ cdef class QuantileSketch:
         while bins > 1 and done < total:
             rest = total - done
             limits = df_bin_limits_of(bins, rest)
-            target = done + limits.share
+            target = done + limits.least
             i = self.first_reaching(start + 1, target)
             if above[i] < bins:
                 # Once a value has fewer than `bins` above it, it ends its bin: see df_bin_ends_with.

@@ -89,13 +89,13 @@ class GrowingArray:
         self._room = 0             # and its room
         self._n = 0                # all entries
 
-    def take(self, n, share):
-        """Room for the next n entries; `share` tells which share of all there will be has come, with these."""
+    def take(self, n, fraction):
+        """Room for the next n entries; `fraction` tells which fraction of all there will be has come, with these."""
         self._n += n
         if self._room - self._first < n or not self._arrays:
             # Not for all of very many trees: the system refuses more memory than it could ever give.
             most = max(MAX_AHEAD * self._n, MIN_BYTES // self._dtype.itemsize)
-            room = n if share == 1.0 else max(n, min(int(1.1 * self._n / share), most) - (self._n - n))
+            room = n if fraction == 1.0 else max(n, min(int(1.1 * self._n / fraction), most) - (self._n - n))
             self._last = np.empty(room, self._dtype)
             self._used.append(self._first)
             self._arrays.append(self._last)
@@ -258,11 +258,11 @@ class Assembly:
 
     def _next_place(self, lengths):
         self._next += 1
-        share = min(1.0, self._next / self._n_trees)
+        fraction = min(1.0, self._next / self._n_trees)
         for name, starts in self._starts.items():
             self._lengths[name] += lengths[name]
             starts.append(self._lengths[name])
-        return {name: growing.take(lengths[name], share) for name, growing in self._growing.items()}
+        return {name: growing.take(lengths[name], fraction) for name, growing in self._growing.items()}
 
     def _write_next(self):
         """Write an early tree whose place is known, if there is one."""

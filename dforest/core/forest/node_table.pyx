@@ -25,7 +25,7 @@ from dforest.core.threads cimport WorkerContext, current_worker, poll
 from dforest.rules.node cimport df_score_exponent
 from dforest.rules.numerics cimport df_entropy_term
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR, DF_POISSON, DF_SQUARED_ERROR
-from dforest.rules.weights cimport df_both_weights, df_shifted_sum, df_weight_share
+from dforest.rules.weights cimport df_both_weights, df_shifted_sum, df_weight_fraction
 
 from dforest.core.search.regression import Poisson
 
@@ -160,8 +160,8 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
             b = link[i]
             to_draws[i] = to_draws[a] + to_draws[b]
             w[i] = sum_of_both(w[a], w[b], has_shift)
-            left = df_weight_share(w[a], w[i])
-            rest = df_weight_share(w[b], w[i])
+            left = df_weight_fraction(w[a], w[i])
+            rest = df_weight_fraction(w[b], w[i])
             if given:
                 n_inner -= 1
                 for o in range(n_outputs):
@@ -292,7 +292,7 @@ def fewest_errors(const int32_t[::1] feature not None, const uint32_t[::1] right
     return result
 
 
-cdef struct Share:             # what the rows that reach a node say
+cdef struct Subtotal:          # what the rows that reach a node say
     int64_t rows
     uint64_t weight
     double gain                # what the branch saves in squared error as against the node as a leaf; 0 where it is cut
@@ -304,7 +304,7 @@ cdef struct Total:             # what the rows that reach a node say of one outp
     double size                # the same of magnitudes
 
 
-cdef inline void add_step(Share* node, const Share* child, const Total* total, const double* before, const double* after,
+cdef inline void add_step(Subtotal* node, const Subtotal* child, const Total* total, const double* before, const double* after,
                           Py_ssize_t n_outputs, int exponent) noexcept nogil:
     """Add to a node's gain what its child brings: the predictions of outputs go from `before` to `after` there.
 
@@ -337,8 +337,9 @@ def least_squares(const int32_t[::1] feature not None, const uint32_t[::1] right
     cdef Py_ssize_t n = feature.shape[0], n_outputs = target.shape[1], i, row, b, k
     cdef int exponent
     cdef double w, y
-    cdef Share* node
-    cdef Share[::1] share = np.zeros(n, [("rows", np.int64), ("weight", np.uint64), ("gain", np.float64), ("margin", np.float64)])
+    cdef Subtotal* node
+    cdef Subtotal[::1] subtotal = np.zeros(n, [("rows", np.int64), ("weight", np.uint64), ("gain", np.float64), ("margin",
+                                                                                                                 np.float64)])
     cdef Total[:, ::1] total = np.zeros((n, n_outputs), [("sum", np.float64), ("size", np.float64)])
     result = np.zeros(n, np.bool_)
     cdef uint8_t[::1] cut = result.view(np.uint8)
@@ -346,7 +347,7 @@ def least_squares(const int32_t[::1] feature not None, const uint32_t[::1] right
     exact = None
     with nogil:
         for row in range(target.shape[0]):
-            node = &share[leaf[row]]
+            node = &subtotal[leaf[row]]
             w = <double> weight[row] if weight is not None else 1.0
             node.rows += 1
             node.weight += <uint64_t> w
@@ -358,14 +359,14 @@ def least_squares(const int32_t[::1] feature not None, const uint32_t[::1] right
         if feature[i] < 0:
             continue
         b = right_child[i]
-        node = &share[i]
-        node.rows = share[i + 1].rows + share[b].rows
-        node.weight = share[i + 1].weight + share[b].weight
+        node = &subtotal[i]
+        node.rows = subtotal[i + 1].rows + subtotal[b].rows
+        node.weight = subtotal[i + 1].weight + subtotal[b].weight
         for k in range(n_outputs):
             total[i, k].sum = total[i + 1, k].sum + total[b, k].sum
             total[i, k].size = total[i + 1, k].size + total[b, k].size
-        add_step(node, &share[i + 1], &total[i + 1, 0], &prediction[i, 0], &prediction[i + 1, 0], n_outputs, exponent)
-        add_step(node, &share[b], &total[b, 0], &prediction[i, 0], &prediction[b, 0], n_outputs, exponent)
+        add_step(node, &subtotal[i + 1], &total[i + 1, 0], &prediction[i, 0], &prediction[i + 1, 0], n_outputs, exponent)
+        add_step(node, &subtotal[b], &total[b, 0], &prediction[i, 0], &prediction[b, 0], n_outputs, exponent)
         node.margin *= 1.0 + 2.0 ** -40      # for what was rounded in margins themselves
         if fabs(node.gain) <= node.margin and node.margin > 0.0:
             if exact is None:

@@ -19,7 +19,7 @@ from dforest.core.types cimport Node, Record, Split
 from dforest.rules.records cimport df_open_node
 
 cdef enum:
-    SHARE_FROM = 2000              # records of a subtree that is worth giving away, by default
+    PARALLEL_FROM = 2000           # records of a subtree that is worth giving away, by default
 
 
 @cython.final
@@ -27,7 +27,7 @@ cdef class Stack:
     cdef OpenNode* open_nodes      # [n] the node that comes next is the last one
     cdef Py_ssize_t n, room
     cdef Py_ssize_t n_offered      # nodes from the bottom of the stack that were given away, or are too small for it
-    cdef Py_ssize_t share_from     # subtrees of fewer records are not given away
+    cdef Py_ssize_t parallel_from  # subtrees of fewer records are not given away
 
     cdef inline int begin(self, const OpenNode* root) except -1 nogil:
         """Begin a part, with the node that it has above all others."""
@@ -140,7 +140,7 @@ cdef class Grower:
 
     cdef int grow_part(self, TreeRecords* tree_records, int part, const OpenNode* root) except -1 nogil
     cdef void fill_node(self, const OpenNode* open_node, Node* node) noexcept nogil
-    cdef bint is_shared(self, int64_t n_visits) noexcept nogil
+    cdef bint is_parallel(self, int64_t n_visits) noexcept nogil
     cdef int divide(self, OpenNode* open_node, const Node* node, const Split* split, OpenNode* left,
                     OpenNode* right) except -1 nogil
     cdef int grow_depth_first(self, const OpenNode* root) except -1 nogil

@@ -54,7 +54,7 @@ from dforest.core.grow.block cimport make_blocks
 from dforest.core.grow.node_decision cimport refuse_division
 from dforest.core.grow.open_node cimport first_node, set_children, take_scale
 from dforest.core.grow.records cimport partition_by_test, partition_summing, partition_together
-from dforest.core.team cimport SharedTask
+from dforest.core.team cimport TeamTask
 from dforest.core.grow.tree cimport (
     begin_part, begin_tree, end_part, free_records, note_leaf, number_records, reserve_records,
 )
@@ -78,12 +78,12 @@ cdef class Stack:
 
     Parameters
     ----------
-    share_from : int
+    parallel_from : int
         Subtrees of fewer records are not given away.
     """
 
-    def __cinit__(self, Py_ssize_t share_from):
-        self.share_from = share_from
+    def __cinit__(self, Py_ssize_t parallel_from):
+        self.parallel_from = parallel_from
 
     def __dealloc__(self):
         free(self.open_nodes)
@@ -96,7 +96,7 @@ cdef class Stack:
             in_outer = block.outer.first_inside(self.n)
         while self.n_offered < end and team.has_idle():
             open_node = &self.open_nodes[self.n_offered]
-            if open_node.at.n < self.share_from or open_node.part >= 0:
+            if open_node.at.n < self.parallel_from or open_node.part >= 0:
                 self.n_offered += 1
                 continue
             # What waits here hangs on the path to the node taken last, which is as deep at least.
@@ -284,7 +284,7 @@ cdef class Grower:
         self.block = make_blocks(data, splitter, rules, self.decision.limits.max_depth, max_records)
         self.path = PathFeatures(data.n_features if splitter.needs_path_features else 0)
         self.small = SmallSubtree(data, self.decision, not self.max_leaf_nodes)
-        self.stack = Stack(splitter.tuning.get("share_from", SHARE_FROM))
+        self.stack = Stack(splitter.tuning.get("parallel_from", PARALLEL_FROM))
         self.frontier = Frontier(self.decision.n_node_values)
         lists_classes = drawing is not None and objective.lists_classes     # nodes of given records are put together elsewhere
         self.writer = TreeWriter(2 if lists_classes else objective.n_leaf_words, self.decision.n_node_values,
@@ -329,7 +329,7 @@ cdef class Grower:
         self.writer.clear()
         reserve_records(tree_records, self.max_records, self.decision.data.n_rows if self.decision.data.has_sparse else 0,
                         self.keeps_leaves)
-        if self.drawing.listed is None and self.is_shared(self.drawing.n_draws):
+        if self.drawing.listed is None and self.is_parallel(self.drawing.n_draws):
             tree_records.n = self.drawing.draw_together(self.team, self.member, seed, tree_records.records, tree_records.scratch)
         else:
             tree_records.n = self.drawing.draw(seed, tree_records.records)
@@ -374,7 +374,7 @@ cdef class Grower:
 
     cdef bint help(self) except -1 nogil:
         cdef void* offer
-        cdef SharedTask* task
+        cdef TeamTask* task
         cdef TreeRecords* tree_records
         cdef OpenNode root
         cdef int part
@@ -428,9 +428,9 @@ cdef class Grower:
         node.on_path = self.path.bits
         self.block.lend(node)
 
-    cdef bint is_shared(self, int64_t n_visits) noexcept nogil:
+    cdef bint is_parallel(self, int64_t n_visits) noexcept nogil:
         """Whether a member of the team is idle, and n_visits visits of records are worth waking it up."""
-        return n_visits >= self.splitter.share_visits_from and self.team.has_idle()
+        return n_visits >= self.splitter.parallel_visits_from and self.team.has_idle()
 
     cdef int divide(self, OpenNode* open_node, const Node* node, const Split* split, OpenNode* left,
                     OpenNode* right) except -1 nogil:
@@ -445,7 +445,7 @@ cdef class Grower:
             column = &unpacked
         if self.splitter.has_own_tests:
             n_left = partition_by_test(self.splitter, node, split, scratch)
-        elif self.is_shared(node.n):
+        elif self.is_parallel(node.n):
             n_left = partition_together(self.team, self.member, node, column, split, scratch)
         else:
             left.sums.kind = right.sums.kind = self.decision.sums_of_sides(node)
@@ -477,7 +477,7 @@ cdef class Grower:
                 self.fill_node(&open_node, &node)
                 if self.small.grow(&open_node, &node, self.writer):
                     continue
-            if not (open_node.at.n // 2 >= self.stack.share_from and self.team.runs_short()):
+            if not (open_node.at.n // 2 >= self.stack.parallel_from and self.team.runs_short()):
                 self.block.enter(self.tree_records.records + open_node.at.first, open_node.at.n, open_node.at.depth, self.stack.n)
             self.fill_node(&open_node, &node)
             self.decision.find_split(&node, open_node.is_right, &open_node.sums, &split)

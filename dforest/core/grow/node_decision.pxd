@@ -61,7 +61,7 @@ cdef class NodeDecision:
     cdef Py_ssize_t first_weight, n_weights  # the words of a statistic that a leaf keeps: see Objective.weight_words
     cdef bint keeps_values         # a leaf keeps its node values, too
     cdef bint keeps_gains          # see Objective
-    cdef bint bounds_shares        # shares of two classes are kept within the bounds of leaves
+    cdef bint bounds_fractions     # shares of two classes are kept within the bounds of leaves
     # *Node values* are what a node predicts if it is a leaf, a number for each output, and its impurity.
     cdef readonly Py_ssize_t n_node_values    # of a node
     cdef SumsKind sums_kind        # what a partition may add up for the sides to be opened

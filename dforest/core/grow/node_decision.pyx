@@ -33,7 +33,7 @@ from dforest.rules.node cimport (
     df_absolute_exponent, df_decreases_enough, df_is_leaf_by_size, df_is_pure_enough, df_leaf_rules_of, df_min_split_size,
     df_quantiser, df_shifted_weight,
 )
-from dforest.rules.shares cimport df_bound_share
+from dforest.rules.class_fractions cimport df_bound_fraction
 from dforest.rules.weights cimport (
     df_draws_word, df_fine_shift, df_light_below, df_node_weight, df_parts_of, df_settle_weights, df_shifted_exact, df_weigher_of,
     df_weight_parts, df_weight_shift,
@@ -145,7 +145,7 @@ cdef class NodeDecision:
         self.keeps_values = objective.keeps_values
         self.keeps_gains = objective.keeps_gains
         for j in range(data.n_features):
-            self.bounds_shares |= objective.predicts_shares and self.n_weights == 2 and data.columns[j].direction != 0
+            self.bounds_fractions |= objective.predicts_shares and self.n_weights == 2 and data.columns[j].direction != 0
         self.n_node_values = criterion.n_outputs + 1
         if (criterion.is_built_in and splitter.is_built_in and criterion.kind == CLASS_WEIGHTS
                 and criterion.n_classes > DF_CLASS_LANES):
@@ -307,8 +307,8 @@ cdef class NodeDecision:
                 return 0
             for k in range(self.n_weights):
                 words[1 + k] = node.statistics[self.first_weight + k]
-        if self.bounds_shares:
-            df_bound_share(words, node.lower, node.upper)
+        if self.bounds_fractions:
+            df_bound_fraction(words, node.lower, node.upper)
         return self.find_node_values(node, <double*> &words[1 + self.n_weights]) if self.keeps_values else 0
 
     cdef int list_leaf(self, Node* node, Py_ssize_t parent, bint is_right, TreeWriter writer) except -1 nogil:

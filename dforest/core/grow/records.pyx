@@ -148,7 +148,7 @@ cdef class Drawing:
         if self.counts is None:
             return self.plan.deal(seed, self.data.n_rows, 0, n_blocks, self.of_block, helpers)
         if helpers != NULL:
-            return helpers.share(helpers.context, n_blocks, count_records, <void*> self)
+            return helpers.parallel_for(helpers.context, n_blocks, count_records, <void*> self)
         for block in range(n_blocks):
             count_records(<void*> self, block)
         return 0
@@ -208,7 +208,7 @@ cdef class Drawing:
         cdef Py_ssize_t i, block, n_chunks, at = 0, n
         cdef DrawingTask task
         cdef Leader leader = Leader(<PyObject*> team, member)
-        cdef Helpers helpers = Helpers(&leader, share_among_team)
+        cdef Helpers helpers = Helpers(&leader, parallel_for_team)
         self.deal(seed, &helpers)
         task.drawing = <PyObject*> self
         task.out = out
@@ -219,18 +219,18 @@ cdef class Drawing:
             for block in range(i * CHUNK_BLOCKS, min((i + 1) * CHUNK_BLOCKS, n_blocks)):
                 at += self.records_of_block(block)
         try:
-            team.share_items(member, n_chunks, draw_chunk, &task)
+            team.parallel_for(member, n_chunks, draw_chunk, &task)
             n = place_runs(task.chunks, n_chunks)
-            team.share_items(member, n_chunks, collect_chunk, &task)
+            team.parallel_for(member, n_chunks, collect_chunk, &task)
         finally:
             free(task.chunks)
         return n
 
 
-cdef int share_among_team(void* context, Py_ssize_t n_items, Work work, void* task) except -1 nogil:
-    """See `Helpers.share`. IN context : Leader"""
+cdef int parallel_for_team(void* context, Py_ssize_t n_items, Work work, void* task) except -1 nogil:
+    """See `Helpers.parallel_for`. IN context : Leader"""
     cdef Leader* leader = <Leader*> context
-    return (<Team> leader.team).share_items(leader.member, n_items, work, task)
+    return (<Team> leader.team).parallel_for(leader.member, n_items, work, task)
 
 
 cdef void count_records(void* context, Py_ssize_t block) noexcept nogil:
@@ -403,10 +403,10 @@ cdef Py_ssize_t partition_together(Team team, int member, const Node* node, cons
     task.scratch = scratch
     task.chunks = cut_chunks(node.n, &n_chunks)
     try:
-        team.share_items(member, n_chunks, partition_chunk, &task)
+        team.parallel_for(member, n_chunks, partition_chunk, &task)
         n_left = place_runs(task.chunks, n_chunks)
-        team.share_items(member, n_chunks, distribute_chunk, &task)
-        team.share_items(member, n_chunks, return_chunk, &task)
+        team.parallel_for(member, n_chunks, distribute_chunk, &task)
+        team.parallel_for(member, n_chunks, return_chunk, &task)
     finally:
         free(task.chunks)
     return n_left

@@ -17,7 +17,7 @@ from dforest.core.search.criterion cimport Criterion
 from dforest.core.data cimport DataView
 from dforest.core.grow.block cimport blocks_pay
 from dforest.core.grow.records cimport Drawing
-from dforest.core.grow.grower cimport SHARE_FROM, Grower
+from dforest.core.grow.grower cimport PARALLEL_FROM, Grower
 from dforest.core.grow.tree cimport end_part, leaf_table
 from dforest.rules.feature_order cimport DF_MANY_FEATURES
 from dforest.rules.random cimport df_tree_seed
@@ -104,18 +104,18 @@ class Growers:
         return Grower(self._data, self._objective, self._criterion.clone(), self._splitter.clone(), self._rules, self._n_rows,
                       self._max_records, self._make_drawing())
 
-    def _share_from(self):
+    def _parallel_from(self):
         """Records of a tree or subtree that is worth giving away."""
         cdef Splitter splitter = self._splitter
-        return max(1, splitter.tuning.get("share_from", SHARE_FROM))
+        return max(1, splitter.tuning.get("parallel_from", PARALLEL_FROM))
 
     def _max_at_work(self, n_trees):
         """How many threads can have work to do at the same time, on n_trees trees."""
         cdef Splitter splitter = self._splitter
         cdef int64_t n = self._max_records, by_tree = 1
         if not self._rules.max_leaf_nodes:
-            by_tree = n // <int64_t> self._share_from()
-        if n * splitter.max_features >= splitter.share_visits_from:
+            by_tree = n // <int64_t> self._parallel_from()
+        if n * splitter.max_features >= splitter.parallel_visits_from:
             by_tree = max(by_tree, splitter.max_features)
         return n_trees * max(1, by_tree)
 
@@ -313,7 +313,7 @@ class Finisher(Growers):
         cdef const Record[::1] record = records
         cdef const df_open_node[::1] open_node = open_nodes
         sizes = open_nodes["n"]
-        alone = int((sizes >= self._share_from()).sum())       # the others are grown some at a time
+        alone = int((sizes >= self._parallel_from()).sum())    # the others are grown some at a time
         together = max(1, min(RECORDS_TOGETHER, int(sizes[alone:].sum()) // (4 * self._n_threads)))
         batches = (np.cumsum(sizes[alone:]) - sizes[alone:]) // together
         edges = np.concatenate([np.arange(alone), alone + np.flatnonzero(np.diff(batches, prepend=-1)), [len(sizes)]])

@@ -47,7 +47,7 @@ def mean_predictions(tree, const double[::1] leaf_weight not None, const double[
     cdef int64_t[::1] payload = np.cumsum((tree.feature >= 0) & (tree.n_categories[tree.feature] > 0)) - 1
     cdef double[:, ::1] value = np.empty((n, n_values))        # the weighted mean of the leaves below
     cdef double[::1] weight = np.empty(n)                      # of training rows
-    cdef double[::1] share = np.zeros(n)                       # of the left child
+    cdef double[::1] fraction = np.zeros(n)                    # of the left child
     cdef unsigned char[::1] enters = np.zeros(n, np.uint8)     # whether there is a test of known values at or below the node
     means = np.zeros((points.shape[0], n_values))
     cdef double[:, ::1] mean = means
@@ -64,10 +64,10 @@ def mean_predictions(tree, const double[::1] leaf_weight not None, const double[
                 weight[i] = leaf_weight[link[i]]
                 continue
             weight[i] = weight[i + 1] + weight[link[i]]
-            share[i] = weight[i + 1] / weight[i]
+            fraction[i] = weight[i + 1] / weight[i]
             enters[i] = place[feature[i]] >= 0 or enters[i + 1] or enters[link[i]]
             for k in range(n_values):
-                value[i, k] = share[i] * value[i + 1, k] + (1.0 - share[i]) * value[link[i], k]
+                value[i, k] = fraction[i] * value[i + 1, k] + (1.0 - fraction[i]) * value[link[i], k]
         for p in range(points.shape[0]):
             waiting[0].node, waiting[0].weight, n_waiting = 0, 1.0, 1
             while n_waiting > 0:
@@ -75,9 +75,9 @@ def mean_predictions(tree, const double[::1] leaf_weight not None, const double[
                 i, of_point = waiting[n_waiting].node, waiting[n_waiting].weight
                 while enters[i]:
                     if place[feature[i]] < 0:
-                        waiting[n_waiting].node, waiting[n_waiting].weight = link[i], of_point * (1.0 - share[i])
+                        waiting[n_waiting].node, waiting[n_waiting].weight = link[i], of_point * (1.0 - fraction[i])
                         n_waiting += 1
-                        of_point *= share[i]
+                        of_point *= fraction[i]
                         i += 1
                         continue
                     x = points[p, place[feature[i]]]

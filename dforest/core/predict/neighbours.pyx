@@ -15,7 +15,7 @@ from libc.stdlib cimport calloc, free, malloc
 
 import numpy as np
 
-from dforest.core.threads cimport WorkerContext, poll, share
+from dforest.core.threads cimport WorkerContext, parallel_for, poll
 from dforest.core.threads import each
 
 cdef extern from "core/predict/neighbours.h" nogil:
@@ -219,7 +219,7 @@ cdef class Task:
             free(self.sparse)
 
     def run(self):
-        share(do_rows, <void*> self, (self.leaf.shape[0] + ROWS_AT_A_TIME - 1) // ROWS_AT_A_TIME, self.n_threads)
+        parallel_for(do_rows, <void*> self, (self.leaf.shape[0] + ROWS_AT_A_TIME - 1) // ROWS_AT_A_TIME, self.n_threads)
 
     cdef int look(self, Py_ssize_t i, df_sparse* sparse) except -1 nogil:
         """Do what is to be done for row i."""

@@ -23,7 +23,7 @@ from dforest.core.predict.totals cimport (
 )
 from dforest.core.predict.walk cimport Descent, df_tree, df_value_row
 from dforest.core.draws cimport TreeDraws
-from dforest.core.threads cimport WorkerContext, current_worker, df_add_to_long, poll, share
+from dforest.core.threads cimport WorkerContext, current_worker, df_add_to_long, parallel_for, poll
 from dforest.rules.out_of_bag cimport df_error, df_leading_class
 from dforest.rules.random cimport DF_BLOCK
 
@@ -356,7 +356,7 @@ def predict_out_of_bag(PackedForest packed not None, X not None, const double[::
     voting.counts = VoteCounts(target, sums, votes, n_votes, exponent)
     voting.totals, voting.n_new = totals, n_new
     voting.classes = np.zeros(packed.values.n, np.int32) if is_regression else leaf_class
-    share(vote_in_block, <void*> voting, draws.n_blocks(), n_threads, <double> VOTE_WORK * packed.n_trees * n)
+    parallel_for(vote_in_block, <void*> voting, draws.n_blocks(), n_threads, <double> VOTE_WORK * packed.n_trees * n)
     return sums, votes, n_votes, totals, n_new
 
 

@@ -46,8 +46,8 @@ cdef class PackedForest:
     cdef double steps(self, Py_ssize_t n_trees) noexcept nogil
     cdef int threads(self, Py_ssize_t n, Py_ssize_t n_trees, int n_threads) noexcept
     cdef int predict_rows(self, Rows rows, double* means, int64_t* most, int n_threads) except -1
-    cdef int share_rows(self, Task* task, Rows rows, int n_threads) except -1
-    cdef int share_blocks(self, Task* task, Rows rows, Py_ssize_t n_block, int n_threads) except -1
+    cdef int predict_in_parallel(self, Task* task, Rows rows, int n_threads) except -1
+    cdef int predict_blocks_in_parallel(self, Task* task, Rows rows, Py_ssize_t n_block, int n_threads) except -1
     cdef int walk(self, Py_ssize_t t, const Descent* down, WorkerContext* worker) except -1 nogil
     cdef int walk_sparse(self, Py_ssize_t t, Rows rows, const Descent* down, WorkerContext* worker) except -1 nogil
     cdef int open_paths(self, Rows rows, int n_threads) except -1

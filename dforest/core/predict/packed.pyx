@@ -19,7 +19,7 @@ from dforest.core.predict.walk cimport (
     df_fill_tiles32, df_fill_tiles64, df_key_slots, df_hash_table, df_keyed, df_mode, df_sparse_mode, df_stop, df_tree,
     df_unpack_rows, df_value_row, df_walk_rows, df_walk_tiles, df_walk_trees,
 )
-from dforest.core.threads cimport poll, share
+from dforest.core.threads cimport parallel_for, poll
 from dforest.rules.bounds cimport df_clip
 
 from dforest.core.predict.decision_paths import paths_to
@@ -186,7 +186,7 @@ cdef class PackedForest:
             task.goes_on = True
             task.first_tree = first_tree
             task.n_trees = n_trees
-            self.share_rows(&task, opened, n_threads)
+            self.predict_in_parallel(&task, opened, n_threads)
 
     def most(self, X not None, int n_threads):
         """The output of the largest mean, of equal ones the first: ndarray of shape (n,), dtype int64."""
@@ -216,9 +216,9 @@ cdef class PackedForest:
         task.means = means
         task.most = most
         task.n_trees = self.n_trees
-        return self.share_rows(&task, rows, n_threads)
+        return self.predict_in_parallel(&task, rows, n_threads)
 
-    cdef int share_rows(self, Task* task, Rows rows, int n_threads) except -1:
+    cdef int predict_in_parallel(self, Task* task, Rows rows, int n_threads) except -1:
         """Do a `Task` of sums, in which only the trees and what is asked for are set yet."""
         cdef QuickScorerTrees quickscorer = None
         cdef Py_ssize_t n_block = max(BLOCK_MIN, min(BLOCK_MAX, BLOCK_BYTES // <Py_ssize_t> rows.rows.stride))
@@ -227,9 +227,9 @@ cdef class PackedForest:
             quickscorer = QuickScorerTrees.of_forest(&self.forest, self.values.table, self.bases, self.n_outputs, task.first_tree,
                                                      task.first_tree + task.n_trees)
             task.quickscorer = <PyObject*> quickscorer
-        return self.share_blocks(task, rows, max(DF_LANES, min(n_block, VALUES // self.n_outputs)), n_threads)
+        return self.predict_blocks_in_parallel(task, rows, max(DF_LANES, min(n_block, VALUES // self.n_outputs)), n_threads)
 
-    cdef int share_blocks(self, Task* task, Rows rows, Py_ssize_t n_block, int n_threads) except -1:
+    cdef int predict_blocks_in_parallel(self, Task* task, Rows rows, Py_ssize_t n_block, int n_threads) except -1:
         """Do a `Task` in which only the trees and what is asked for (`means`, `most`, `leaves`, `numbers`) are set yet."""
         cdef Py_ssize_t n = rows.n, n_blocks = (n + n_block - 1) // n_block
         cdef int used = self.threads(n, task.n_trees, n_threads)
@@ -246,10 +246,10 @@ cdef class PackedForest:
         if rows.paths is not None:
             task.sparse = &rows.sparse
             task.paths = <PyObject*> rows.paths
-            return share(skip_block, task, n_blocks, used)
+            return parallel_for(skip_block, task, n_blocks, used)
         if not rows.is_sparse:
             task.rows = &rows.rows
-            return share(do_block, task, n_blocks, used)
+            return parallel_for(do_block, task, n_blocks, used)
         task.sparse = &rows.sparse
         task.n_block = n_block = max(1, min(n, n_block, UNPACKED_BYTES // <Py_ssize_t> rows.rows.stride))
         room = <char*> calloc(used * n_block, rows.rows.stride)
@@ -257,7 +257,7 @@ cdef class PackedForest:
             raise MemoryError()
         task.room = df_rows(room, rows.rows.stride, rows.rows.is_double)
         try:
-            return share(do_block, task, (n + n_block - 1) // n_block, used)
+            return parallel_for(do_block, task, (n + n_block - 1) // n_block, used)
         finally:
             free(room)
 
@@ -522,7 +522,7 @@ cdef class PackedForest:
             task.leaves = &out[0, 0]
             task.numbers = &numbers[0]
             task.n_trees = self.n_trees
-            self.share_blocks(&task, opened, BLOCK_MIN, n_threads)
+            self.predict_blocks_in_parallel(&task, opened, BLOCK_MIN, n_threads)
         return result
 
     cdef int apply_block(self, const Task* task, const Descent* rows, Py_ssize_t first, WorkerContext* worker) except -1 nogil:

@@ -12,7 +12,7 @@ import numpy as np
 from dforest.core.loops cimport loops
 from dforest.core.predict.packing cimport slot_size
 from dforest.core.predict.walk cimport df_limits_of_slots, df_packed
-from dforest.core.threads cimport WorkerContext, poll, share
+from dforest.core.threads cimport WorkerContext, parallel_for, poll
 
 from dforest.core.class_lists import ClassLists
 from dforest.core.predict.packing import slot_bits
@@ -131,7 +131,7 @@ cdef check_slots(arrays, Py_ssize_t n_trees, Py_ssize_t n_features, bint has_own
     check.limits.has_own_tests = has_own_tests
     check.n_values = len(arrays.values)
     check.bases = &bases[0]
-    share(check_tree, &check, n_trees, n_threads)
+    parallel_for(check_tree, &check, n_trees, n_threads)
 
 
 cdef int check_tree(void* context, Py_ssize_t t, WorkerContext* worker) except -1 nogil:

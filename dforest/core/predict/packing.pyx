@@ -22,7 +22,7 @@ from dforest.core.predict.walk cimport (
     DF_VALUE_ROWS, df_child, df_is_leaf, df_narrow, df_number_nodes, df_place, df_tree, df_wide,
     df_write_leaf, df_write_number, df_write_subset,
 )
-from dforest.core.threads cimport WorkerContext, poll, share
+from dforest.core.threads cimport WorkerContext, parallel_for, poll
 
 from dforest.core.class_lists import ClassLists
 from dforest.core.readable import readable
@@ -134,7 +134,7 @@ def pack_trees(forest, votes not None, rows, bint is_wide, int n_threads):
     assert looks.dtype.itemsize == sizeof(Look)
     cdef char[::1] looks_there = looks.view(np.int8)
     packing.looks = <Look*> &looks_there[0]
-    share(look_at_tree, &packing, n_trees, used)
+    parallel_for(look_at_tree, &packing, n_trees, used)
 
     is_wide = (is_wide or np.diff(forest.node_offsets).max() >= 1 << max(0, 30 - slot_bits(forest.n_features, False))
                or (looks["highest"] - looks["lowest"]).max() >= DF_VALUE_ROWS or not looks["is_exact"].all())
@@ -156,7 +156,7 @@ def pack_trees(forest, votes not None, rows, bint is_wide, int n_threads):
     if rows is None:
         values_there = values
         packing.values = &values_there[0, 0]
-    share(write_tree, &packing, n_trees, used)
+    parallel_for(write_tree, &packing, n_trees, used)
     return PackedArrays(slots, starts, words, packing.forest.bits, bool(is_wide), looks["n_first"].copy(), looks["depth"].copy(),
                         float(np.cumsum(looks["steps"])[n_trees - 1]), values, looks["lowest"].copy(),
                         bounds_of_means(forest.objective, values))
@@ -337,7 +337,7 @@ cdef node_numbers(const df_packed* forest, Py_ssize_t n_trees, int n_threads):
     cdef uint32_t[::1] there = numbers
     numbering.forest = forest
     numbering.numbers = &there[0]
-    share(number_slots, &numbering, n_trees, n_threads)
+    parallel_for(number_slots, &numbering, n_trees, n_threads)
     return numbers
 
 
@@ -405,7 +405,7 @@ cdef ZeroPaths zero_paths(const df_packed* forest, Py_ssize_t n_trees, int n_thr
     paths.stops = <df_stop*> malloc(n_slots * sizeof(df_stop))
     if paths.features == NULL or paths.stops == NULL:
         raise MemoryError()
-    share(number_tree, <void*> paths, n_trees, n_threads)
+    parallel_for(number_tree, <void*> paths, n_trees, n_threads)
     return paths
 
 

@@ -23,7 +23,7 @@ from dforest.core.predict.walk cimport (
     df_value_row,
 )
 from dforest.core.draws cimport TreeDraws
-from dforest.core.threads cimport WorkerContext, df_add_to_long, poll, share
+from dforest.core.threads cimport WorkerContext, df_add_to_long, parallel_for, poll
 from dforest.core.types cimport df_rows
 from dforest.rules.out_of_bag cimport df_open_permutation, df_permute
 from dforest.rules.random cimport DF_BLOCK, df_stream
@@ -88,15 +88,15 @@ cdef class Permutations(TrainingRows):
         """The rise of each tree's mean error by each feature: see `permutation_rise`."""
         result = np.zeros((self.packed.n_trees, self.packed.n_features))
         self.rise = result
-        share(permute_tree, <void*> self, self.packed.n_trees, n_threads,
-              <double> TRIAL_WORK * self.packed.n_trees * self.packed.n_features * self.n)
+        parallel_for(permute_tree, <void*> self, self.packed.n_trees, n_threads,
+                     <double> TRIAL_WORK * self.packed.n_trees * self.packed.n_features * self.n)
         return result
 
     def weigh_left_out(self, int n_threads):
         """How many rows each tree left out, and their weight: ndarray of shape (n_trees, 2), dtype int64."""
         result = np.zeros((self.packed.n_trees, 2), np.int64)
         self.left_out_ = result
-        share(weigh_tree, <void*> self, self.packed.n_trees, n_threads)
+        parallel_for(weigh_tree, <void*> self, self.packed.n_trees, n_threads)
         return result
 
     def left_out(self, Py_ssize_t tree, Py_ssize_t n):
@@ -104,7 +104,7 @@ cdef class Permutations(TrainingRows):
         result = np.empty(max(n, 1), np.uint32)
         cdef uint32_t[::1] out = result
         cdef Filling task = Filling(self, tree, out)
-        share(fill_left_out, <void*> task, 1, 1)
+        parallel_for(fill_left_out, <void*> task, 1, 1)
         return result[:n]
 
     def values_of(self, const uint32_t[::1] rows not None, Py_ssize_t feature):
@@ -134,7 +134,7 @@ cdef class Permutations(TrainingRows):
         cdef GivenRises task
         if rows.shape[0] > 0 and features.shape[0] > 0:
             task = GivenRises(self, tree, rows, features, values, digits)
-            share(add_given, <void*> task, (rows.shape[0] + RANGE - 1) // RANGE, n_threads)
+            parallel_for(add_given, <void*> task, (rows.shape[0] + RANGE - 1) // RANGE, n_threads)
 
     cdef inline int64_t weight_of(self, Py_ssize_t row) noexcept nogil:
         return self.weight[row] if self.weight is not None else 1
@@ -544,7 +544,7 @@ def permute_values(arrays, seeds, features, int n_threads):
     """
     places = [np.arange(len(array), dtype=np.uint32) for array in arrays]
     cdef Shuffles task = Shuffles(places, np.array(seeds, np.uint32), np.array(features, np.int64))
-    share(shuffle, <void*> task, len(places), n_threads)
+    parallel_for(shuffle, <void*> task, len(places), n_threads)
     return [array[place] for array, place in zip(arrays, places, strict=True)]
 
 

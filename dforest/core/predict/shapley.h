@@ -189,11 +189,11 @@ DF_INLINE void df_shapley_join(const int n_points, const int is_repeated, const 
 DF_INLINE void df_shapley_pass(const int n_points, const df_shapley_node *node, size_t level, int is_right, const double *t,
                                const df_shapley_interactions *interactions)
 {
-    const double share = node->above * (is_right ? 1.0 - node->left : node->left);
+    const double fraction = node->above * (is_right ? 1.0 - node->left : node->left);
     int k;
     interactions->last[node->position] = (int32_t) level;
     for (k = 0; k < n_points; k++)
-        interactions->gain[level * DF_SHAPLEY_POINTS + k] = (1.0 - share) / (t[k] + (1.0 - t[k]) * share);
+        interactions->gain[level * DF_SHAPLEY_POINTS + k] = (1.0 - fraction) / (t[k] + (1.0 - t[k]) * fraction);
 }
 
 /* Add to the interactions of the feature that a node tests with those tested above. Parameters: as of df_shapley_join, but for

@@ -16,9 +16,9 @@ from cpython.ref cimport PyObject
 import numpy as np
 
 from dforest.core.loops cimport loops
-from dforest.core.threads cimport WorkerContext, poll, share
+from dforest.core.threads cimport WorkerContext, parallel_for, poll
 from dforest.core.types cimport df_rows, value_at
-from dforest.rules.weights cimport df_both_weights, df_shifted_sum, df_weight_share
+from dforest.rules.weights cimport df_both_weights, df_shifted_sum, df_weight_fraction
 from dforest.core.predict.packed cimport rows_of
 from dforest.core.predict.walk cimport (
     DF_IS_SUBSET, DF_MISSING_LEFT, DF_SHAPLEY_FACTORS, DF_SHAPLEY_LANES, DF_SHAPLEY_POINTS, DF_SHAPLEY_TABLED,
@@ -148,7 +148,7 @@ cdef class ShapleyForest:
         self.highest = self.largest // 2
         most, levels = np.zeros(self.n_trees, np.int64), np.zeros(self.n_trees, np.int64)
         self.most, self.levels = most, levels
-        share(measure_tree, <void*> self, self.n_trees, n_threads)
+        parallel_for(measure_tree, <void*> self, self.n_trees, n_threads)
         self.highest = levels.max()
         needed = (most + 1) // 2                 # points
         at_a_time = np.minimum(needed, DF_SHAPLEY_POINTS)
@@ -233,14 +233,14 @@ cdef class ShapleyForest:
                     node = nodes + scratch.path[level]
                     if not scratch.side[level]:
                         scratch.side[level] = 1
-                        scratch.above[level] = node.above * df_weight_share(scratch.cover[node.right],
-                                                                            scratch.cover[scratch.path[level]])
+                        scratch.above[level] = node.above * df_weight_fraction(scratch.cover[node.right],
+                                                                               scratch.cover[scratch.path[level]])
                         level += 1
                         break
                     scratch.last[node.feature] = node.ancestor
                     n_known -= node.ancestor < 0
                 continue
-            node.left = df_weight_share(scratch.cover[i + 1], scratch.cover[i])
+            node.left = df_weight_fraction(scratch.cover[i + 1], scratch.cover[i])
             node.threshold = self.narrow[first + i] if self.is_narrow else self.wide[first + i]
             node.flags = DF_MISSING_LEFT if self.missing_left[first + i] else 0
             if self.n_categories[node.feature] > 0:
@@ -565,7 +565,7 @@ cdef class ShapleyForest:
             work = PAIR_WORK * sqrt(self.largest) * self.n_trees * n * len(background)
         if has_interactions:
             work *= 1 + max(self.most) // 2
-        share(explain_block, &task, (n + n_block - 1) // n_block, n_threads, work)
+        parallel_for(explain_block, &task, (n + n_block - 1) // n_block, n_threads, work)
         return values, base
 
 

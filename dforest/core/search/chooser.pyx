@@ -26,7 +26,7 @@ from dforest.rules.bounds cimport df_middle_prediction
 from dforest.rules.criteria cimport df_measure_squares
 from dforest.rules.cut cimport df_is_allowed, df_is_valid, df_leads_left, df_valid_run
 from dforest.rules.numerics cimport df_imbalance
-from dforest.rules.shares cimport df_middle_share
+from dforest.rules.class_fractions cimport df_middle_fraction
 
 from dforest.core.search.criterion import Gini
 from dforest.core.search.regression import SquaredError
@@ -339,7 +339,7 @@ cdef class Chooser:
                 if df_is_allowed(node.lower, node.upper, column.direction, at_left, at_right):
                     memcpy(self.valid + kept * self.criterion.n_words, left, self.criterion.n_words * sizeof(int64_t))
                     self.valid_at[kept] = <uint32_t> i
-                    self.middles[kept] = (df_middle_share(at_left, at_right) if self.criterion.kind == CLASS_WEIGHTS
+                    self.middles[kept] = (df_middle_fraction(at_left, at_right) if self.criterion.kind == CLASS_WEIGHTS
                                           else df_middle_prediction(at_left, at_right))
                     kept += 1
             left += self.criterion.n_words

@@ -40,7 +40,7 @@ from dforest.core.search.sums cimport NO_SUMS, Sums, SumsKind
 from dforest.core.types cimport TARGET_SUM_WIDE, Record
 from dforest.rules.logrank cimport (
     df_addable, df_begin_hazards, df_entry_of, df_exit_of, df_exposed, df_hazards, df_logrank_score, df_next_hazard,
-    df_pairs_change, df_residual_digits, df_variance_digits, df_variance_share, df_variance_shift, df_variance_step,
+    df_pairs_change, df_residual_digits, df_variance_digits, df_variance_fraction, df_variance_shift, df_variance_step,
 )
 from dforest.rules.node cimport df_quantised, df_quantiser, df_quantiser_of
 from dforest.rules.numerics cimport (
@@ -168,7 +168,7 @@ cdef class SurvivalCriterion(SquaredError):
                 self.risk += hazard * <double> (self.n_times + 1 - <int64_t> time)
                 self.at_risk[m] = counted
                 self.steps[m] = counted_events
-                sum += df_variance_share(counted_events, counted)
+                sum += df_variance_fraction(counted_events, counted)
             for j in range(begin, i):
                 self.place[<uint32_t> sort_keys[j]] = <uint32_t> m
             at_risk -= leaving
@@ -178,7 +178,7 @@ cdef class SurvivalCriterion(SquaredError):
             self.entered[<uint32_t> entries[i]] = <uint32_t> m
         self.digits = df_variance_digits(all_counted, sum)
         for i in range(1, m + 1):
-            w = df_variance_step(df_variance_share(self.steps[i], self.at_risk[i]), self.digits)
+            w = df_variance_step(df_variance_fraction(self.steps[i], self.at_risk[i]), self.digits)
             self.steps[i] = self.steps[i - 1] + w
             self.products[i] = df_big_sum(self.products[i - 1], df_big_product(w, self.at_risk[i]))
         self.n_events = m

@@ -33,7 +33,7 @@ from dforest.core.search.criterion cimport Criterion, RuleCriterion
 from dforest.core.search.sums cimport df_copy_words
 from dforest.core.types cimport CLASS_WEIGHTS, OUTPUTS, Node, Record
 from dforest.rules.criteria cimport df_has_one_class, df_measure, df_measure_squares
-from dforest.rules.outputs cimport df_category_share, df_output_factor, df_response_spread, df_response_term, df_spread_term
+from dforest.rules.outputs cimport df_category_fraction, df_output_factor, df_response_spread, df_response_term, df_spread_term
 from dforest.rules.records cimport DF_GINI, df_draw_kind
 
 from dforest.core.component import CriterionError
@@ -447,15 +447,15 @@ cdef class MultiOutput(Criterion):
                         double* responses) noexcept nogil:
         """Set the responses by one output; return their weighted variance between the categories, in units of all outputs."""
         cdef Py_ssize_t i
-        cdef double share, mean = 0.0, spread = 0.0
+        cdef double fraction, mean = 0.0, spread = 0.0
         self.take(output, total, self.part_total)
         for i in range(n):
             self.take(output, statistics + i * self.n_words, self.part_left)
             (<Criterion> output.criterion).mean_responses(self.part_left, 1, self.part_total, responses + i)
-            mean += df_response_term(df_category_share(self.part_left[1], total[1]), responses[i])
+            mean += df_response_term(df_category_fraction(self.part_left[1], total[1]), responses[i])
         for i in range(n):
-            share = df_category_share(statistics[i * self.n_words + 1], total[1])
-            spread += df_spread_term(share, responses[i], mean)
+            fraction = df_category_fraction(statistics[i * self.n_words + 1], total[1])
+            spread += df_spread_term(fraction, responses[i], mean)
         return df_response_spread(spread, output.scale.exponent, self.each[0].scale.exponent)
 
 

@@ -67,7 +67,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.component cimport Component
 from dforest.core.data cimport DataView
-from dforest.core.team cimport SharedTask, Team
+from dforest.core.team cimport TeamTask, Team
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cuts cimport CodeRange, Cuts
 from dforest.core.search.division cimport Divisions
@@ -84,8 +84,8 @@ cdef struct ConstantFeature:   # and the depth of the node it was found in; -1: 
     Py_ssize_t depth
 
 
-cdef struct SharedSearch:    # for the best cut of some features of a node, by several threads
-    SharedTask task
+cdef struct ParallelSearch:  # for the best cut of some features of a node, by several threads
+    TeamTask task
     PyObject* leader         # splitter whose node it is, and which holds the features
     const Node* node
     Split before             # the best cut of features tried before
@@ -135,7 +135,7 @@ cdef class Splitter(Component):
     cdef Py_ssize_t n_constant
     cdef Team team                 # None: works alone
     cdef int member                # its thread's number there
-    cdef int64_t share_visits_from  # features of a node are shared if there are as many records times features
+    cdef int64_t parallel_visits_from  # features of a node are shared if there are as many records times features
     cdef Py_ssize_t* first         # [n_features] those drawn last at the current node that aren't known constant ...
     cdef uint8_t* found_constant   # [n_features] ... and whether threads that share them found them so
     cdef double* gain_factor       # [n_features] NULL: all are 1
@@ -213,8 +213,8 @@ cdef class Splitter(Component):
             best.feature = feature
         return is_constant
     cdef int try_present(self, const Node* node, Split* out) except -1 nogil
-    cdef int share_features(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil
-    cdef int try_features(self, SharedSearch* search) except -1 nogil
+    cdef int search_in_parallel(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil
+    cdef int try_features(self, ParallelSearch* search) except -1 nogil
 
 
 cdef class RandomSplitter(Splitter):

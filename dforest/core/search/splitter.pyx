@@ -28,7 +28,7 @@ cdef enum:
     OF_TREE = -1               # depth of features that are constant in the whole tree
     TREE_PATH = 0              # of the features that a tree draws; no node's
 
-cdef int64_t SHARE_VISITS_FROM = 1 << 17       # worth waking a thread up for, by default
+cdef int64_t PARALLEL_VISITS_FROM = 1 << 17    # worth waking a thread up for, by default
 cdef Py_ssize_t FETCH_UP_TO = 4096             # records of a node, by default: codes of larger ones are close to each other
 
 
@@ -130,7 +130,7 @@ cdef inline void fetch_stored(const Column* column) noexcept nogil:
 
 
 cdef int try_features(void* context, void* own) except -1 nogil:
-    return (<Splitter> own).try_features(<SharedSearch*> context)
+    return (<Splitter> own).try_features(<ParallelSearch*> context)
 
 
 cdef class Splitter:
@@ -194,7 +194,7 @@ cdef class Splitter:
         self.one_hot = one_hot
         self.tree_features = tree_features
         self.tuning = dict(tuning or {})
-        self.share_visits_from = self.tuning.get("share_visits_from", SHARE_VISITS_FROM)
+        self.parallel_visits_from = self.tuning.get("parallel_visits_from", PARALLEL_VISITS_FROM)
         return self
 
     def _check_flags(self):
@@ -341,10 +341,10 @@ cdef class Splitter:
                 raise RuntimeError(f"{name}: is_on_path needs needs_path_features=True, set in __cinit__")
         return in_subset(node.on_path, <uint32_t> feature)
 
-    cdef int share_features(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil:
+    cdef int search_in_parallel(self, const Node* node, Py_ssize_t n, Split* out) except -1 nogil:
         """Try the first n features of `first` together with idle threads."""
         cdef Py_ssize_t i
-        cdef SharedSearch search
+        cdef ParallelSearch search
         search.task.part = try_features
         search.task.context = &search
         search.task.leader = self.member
@@ -356,7 +356,7 @@ cdef class Splitter:
         search.best_item = -1
         search.is_own = True
         self.cuts.lend_node(node)
-        self.team.share(&search.task, <void*> self)
+        self.team.run_task(&search.task, <void*> self)
         for i in range(search.task.n_items):
             if self.found_constant[i]:
                 self.push_constant(self.first[i], node.depth)
@@ -366,7 +366,7 @@ cdef class Splitter:
             self.try_feature(node, out.feature, out)
         return 0
 
-    cdef int try_features(self, SharedSearch* search) except -1 nogil:
+    cdef int try_features(self, ParallelSearch* search) except -1 nogil:
         """This thread's part in a shared search."""
         cdef bint leads = <PyObject*> self == search.leader, is_better
         cdef Py_ssize_t item, best_item = 0
@@ -472,9 +472,9 @@ cdef class Splitter:
             if 0 < ahead < n - i:
                 fetch_codes(node, &node.columns[self.first[i + ahead]])
             if (self.team is not None and self.team.has_idle() and i + 1 < n
-                    and node.n * (n - i) >= self.share_visits_from):
+                    and node.n * (n - i) >= self.parallel_visits_from):
                 memmove(self.first, self.first + i, (n - i) * sizeof(Py_ssize_t))
-                self.share_features(node, n - i, out)
+                self.search_in_parallel(node, n - i, out)
                 break
             if self.try_feature(node, self.first[i], out):
                 self.push_constant(self.first[i], node.depth)

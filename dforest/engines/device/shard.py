@@ -312,7 +312,7 @@ class DeviceShard(ForestShard):
         feature, thresholds, missing_left, firsts = (array.get() for array in described)
         keeping = t.layout.with_words(feature)
         words = self._leaf_words(nodes, keeping)
-        if t.layout.bounds_shares:
-            arrays.bound_shares(words, nodes.get()[keeping])
+        if t.layout.bounds_fractions:
+            arrays.bound_fractions(words, nodes.get()[keeping])
         nodes = t.layout.nodes_of(feature, thresholds, missing_left.view(np.bool_), gathered.get(), words)
         return Subtrees(n_grown, nodes, firsts[feature < 0])

@@ -78,17 +78,17 @@ DF_INLINE void df_boost_cut_together(const df_group &group, const df_boost_sums 
                                      const df_boost_room *room, df_boost_cut *cut)
 {
     const df_boost_arrays first = room->first;
-    const int64_t n = n_codes + has_missing, share = (n + group.n_items - 1) / group.n_items;
+    const int64_t n = n_codes + has_missing, per_item = (n + group.n_items - 1) / group.n_items;
     const auto add_up = [&](int64_t *sums, auto of) {
         group.after(
             [&](int64_t item) {
                 int64_t sum = 0;
-                for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
+                for (int64_t i = item * per_item; i < (item + 1) * per_item && i < n; i++)
                     sum += of(entries[i]);
                 return sum;
             },
             [&](int64_t item, int64_t before, int64_t) {
-                for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
+                for (int64_t i = item * per_item; i < (item + 1) * per_item && i < n; i++)
                     sums[i] = before += of(entries[i]);
             });
     };

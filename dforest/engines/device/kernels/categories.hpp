@@ -113,7 +113,7 @@ DF_CALLED void df_find_output_responses(const df_problem *p, const df_node *node
         for (uint32_t i = 0; i < n; i++) {
             codes.read(ranked[i], entry);
             keys[i] = df_output_response(own, p->criterion, (int) p->is_wide, entry, largest);
-            mean += df_response_term(df_category_share(entry[1], total[1]), keys[i]);
+            mean += df_response_term(df_category_fraction(entry[1], total[1]), keys[i]);
         }
         in_keys = o;
         return mean;
@@ -125,7 +125,7 @@ DF_CALLED void df_find_output_responses(const df_problem *p, const df_node *node
         double spread = 0.0;
         for (uint32_t i = 0; i < n; i++) {
             codes.read(ranked[i], entry);
-            spread += df_spread_term(df_category_share(entry[1], total[1]), keys[i], mean);
+            spread += df_spread_term(df_category_fraction(entry[1], total[1]), keys[i], mean);
         }
         spread = df_response_spread(spread, node->outputs[o].exponent, node->outputs[0].exponent);
         if (spread > highest) {

@@ -60,9 +60,9 @@ struct df_key_range_of_item {
     df_key_range_of_item(int64_t n_rows, int64_t chunk, int64_t size, int64_t item, int64_t n_items)
     {
         const int64_t begin = chunk * size, n = n_rows - begin < size ? n_rows - begin : size;
-        const int64_t share = (n + n_items - 1) / n_items;
-        first = begin + (item * share < n ? item * share : n);
-        last = begin + ((item + 1) * share < n ? (item + 1) * share : n);
+        const int64_t per_item = (n + n_items - 1) / n_items;
+        first = begin + (item * per_item < n ? item * per_item : n);
+        last = begin + ((item + 1) * per_item < n ? (item + 1) * per_item : n);
     }
 };
 
@@ -119,18 +119,18 @@ DF_KERNEL df_place_digits(int64_t n_columns, int64_t n_chunks, int64_t bits, int
 {
     DF_EACH_GROUP(group)
     {
-        const int64_t n = n_chunks << bits, share = (n + group.n_items - 1) / group.n_items;
+        const int64_t n = n_chunks << bits, per_item = (n + group.n_items - 1) / group.n_items;
         for (int64_t column = group.number; column < n_columns; column += group.n_groups) {
             int64_t *own = counts + column * n;
             group.after(
                 [&](int64_t item) {
                     int64_t total = 0;
-                    for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
+                    for (int64_t i = item * per_item; i < (item + 1) * per_item && i < n; i++)
                         total += own[i];
                     return total;
                 },
                 [&](int64_t item, int64_t before, int64_t) {
-                    for (int64_t i = item * share; i < (item + 1) * share && i < n; i++) {
+                    for (int64_t i = item * per_item; i < (item + 1) * per_item && i < n; i++) {
                         const int64_t count = own[i];
                         own[i] = before;
                         before += count;
@@ -194,7 +194,7 @@ DF_INLINE int64_t df_deal_keys(const Key *keys, int64_t n, int64_t bins, int64_t
         const df_bin_limits limits = df_bin_limits_of(bins, n - begin);
         int64_t end = n;
         if (bins > 1) {
-            const Key key = keys[begin + limits.share - 1];
+            const Key key = keys[begin + limits.least - 1];
             const int64_t first = begin + df_keys_below(keys + begin, n - begin, key);
             // The first value in the bin above which there are fewer distinct ones than bins.
             const int64_t top = bins - 1 < n_tops ? tops[bins - 1] : 0, early = top > begin ? top : begin;

@@ -81,8 +81,8 @@ struct df_items {
     // See df_group.rank: each warp has numbers that follow each other, and its items take neighbours, which share memory's lines.
     template <class Test, class Use> static void rank(int64_t n, Test test, Use use)
     {
-        const int64_t share = (n + n_warps() - 1) / n_warps(), first = warp() * share;
-        const int64_t last = first + share < n ? first + share : n;
+        const int64_t per_warp = (n + n_warps() - 1) / n_warps(), first = warp() * per_warp;
+        const int64_t last = first + per_warp < n ? first + per_warp : n;
         int64_t own = 0, total;
         for (int64_t i = first + lane(); i < last; i += n_lanes())
             own += test(i);

@@ -5,7 +5,7 @@
 
 #include "histogram.hpp"
 #include "rules/cut.h"
-#include "rules/shares.h"
+#include "rules/class_fractions.h"
 #include "rules/edges.h"
 #include "rules/random.h"
 
@@ -34,7 +34,7 @@ DF_CALLED bool df_keeps_bounds(const df_problem *p, const df_node *node, int32_t
         right[k] = total[k] - left[k];
     const double a = fall ? df_target_of(fall->left, at->centre, at->exponent) : df_prediction(p, node, left);
     const double b = fall ? df_target_of(fall->right, at->centre, at->exponent) : df_prediction(p, node, right);
-    *middle = df_has_classes(p) ? df_middle_share(a, b) : df_middle_prediction(a, b);
+    *middle = df_has_classes(p) ? df_middle_fraction(a, b) : df_middle_prediction(a, b);
     return df_is_allowed(node->open_node.lower, node->open_node.upper, direction, a, b);
 }
 

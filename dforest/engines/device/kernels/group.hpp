@@ -40,10 +40,10 @@ typedef struct {
 
 #include <vector>
 
-#include "share.h"
+#include "group_range.h"
 
 #define DF_KERNEL static void
-#define DF_LOCAL const df_share *df_own
+#define DF_LOCAL const df_group_range *df_own
 #define DF_EACH_GROUP(group) for (df_group group(*df_own); group.number < df_own->last; group.number++)
 
 struct df_group {
@@ -55,7 +55,7 @@ struct df_group {
 #endif
     char *local;
 
-    explicit df_group(const df_share &own)
+    explicit df_group(const df_group_range &own)
         : number(own.first), n_groups(own.n_groups),
 #ifndef DF_ONE_ITEM
           n_items(own.n_items),
@@ -158,8 +158,8 @@ static inline void df_add_shared(const df_group &, int64_t *to, int64_t x) { *to
 // See df_group.rank: each item has numbers that follow each other.
 template <class Items, class Test, class Use> static inline void df_rank_in_ranges(int64_t n, Test test, Use use)
 {
-    const int64_t share = (n + Items::count() - 1) / Items::count(), first = Items::item() * share;
-    const int64_t last = first + share < n ? first + share : n;
+    const int64_t per_item = (n + Items::count() - 1) / Items::count(), first = Items::item() * per_item;
+    const int64_t last = first + per_item < n ? first + per_item : n;
     int64_t own = 0, total;
     for (int64_t i = first; i < last; i++)
         own += test(i);

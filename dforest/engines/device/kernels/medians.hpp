@@ -94,7 +94,7 @@ DF_CALLED uint64_t *df_sort_by_key(const df_group &group, uint64_t *sort_keys, u
                                    uint32_t *counts)
 {
     const int bits = df_digit_bits(group);
-    const int64_t n_digits = (int64_t) 1 << bits, share = (n + group.n_items - 1) / group.n_items;
+    const int64_t n_digits = (int64_t) 1 << bits, per_item = (n + group.n_items - 1) / group.n_items;
     if (n <= DF_MAX_COMPARED_KEYS) {
         group.each([&](int64_t item) {
             for (int64_t i = item; i < n; i += group.n_items) {
@@ -113,7 +113,7 @@ DF_CALLED uint64_t *df_sort_by_key(const df_group &group, uint64_t *sort_keys, u
         group.each([&](int64_t item) {
             for (int64_t digit = 0; digit < n_digits; digit++)
                 counts[digit * group.n_items + item] = 0;
-            for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
+            for (int64_t i = item * per_item; i < (item + 1) * per_item && i < n; i++)
                 ++*count_of(sort_keys[i], item);
         });
         group.after(
@@ -131,7 +131,7 @@ DF_CALLED uint64_t *df_sort_by_key(const df_group &group, uint64_t *sort_keys, u
                 }
             });
         group.each([&](int64_t item) {
-            for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
+            for (int64_t i = item * per_item; i < (item + 1) * per_item && i < n; i++)
                 other[(*count_of(sort_keys[i], item))++] = sort_keys[i];
         });
         uint64_t *sorted = other;
@@ -166,7 +166,7 @@ DF_INLINE void df_order_targets(const df_group &group, const df_problem *p, cons
 DF_INLINE void df_divide_blocks(const df_group &group, bool is_wide, const df_target_order &order, int64_t n, int bit,
                                 const uint32_t *ranks, uint32_t *divided, df_sums *before)
 {
-    const int64_t half = (int64_t) 1 << bit, share = (n + group.n_items - 1) / group.n_items;
+    const int64_t half = (int64_t) 1 << bit, per_item = (n + group.n_items - 1) / group.n_items;
     const auto add = [&](df_sums *sums, uint32_t rank) {
         if ((int64_t) rank & half)
             return;
@@ -180,12 +180,12 @@ DF_INLINE void df_divide_blocks(const df_group &group, bool is_wide, const df_ta
     group.after_sums(
         [&](int64_t item) {
             df_sums own = {{0, 0}, 0, 0};
-            for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
+            for (int64_t i = item * per_item; i < (item + 1) * per_item && i < n; i++)
                 add(&own, ranks[i]);
             return own;
         },
         [&](int64_t item, df_sums sums) {
-            for (int64_t i = item * share; i < (item + 1) * share && i < n; i++) {
+            for (int64_t i = item * per_item; i < (item + 1) * per_item && i < n; i++) {
                 const int64_t start = i & ~(2 * half - 1), lacking = sums.n - start / 2; // in the block so far
                 const uint32_t rank = ranks[i];
                 divided[(int64_t) rank & half ? i + half - lacking : start + lacking] = rank;
@@ -304,7 +304,7 @@ DF_INLINE void df_left_positions(const df_problem *p, const df_median_room &room
 DF_INLINE void df_order_records(const df_group &group, const df_placer &placer, const df_record *records, int64_t n,
                                 bool is_single, df_median_room &room)
 {
-    const int64_t share = (n + group.n_items - 1) / group.n_items;
+    const int64_t per_item = (n + group.n_items - 1) / group.n_items;
     group.each([&](int64_t item) {
         for (int64_t i = item; i < n; i += group.n_items)
             room.sort_keys[i] = (uint64_t) placer(records[i].row) << 32 | (uint64_t) i;
@@ -317,12 +317,12 @@ DF_INLINE void df_order_records(const df_group &group, const df_placer &placer, 
     group.after(
         [&](int64_t item) {
             int64_t n_starts = 0;
-            for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
+            for (int64_t i = item * per_item; i < (item + 1) * per_item && i < n; i++)
                 n_starts += is_start(i);
             return n_starts;
         },
         [&](int64_t item, int64_t before, int64_t n_starts) {
-            for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
+            for (int64_t i = item * per_item; i < (item + 1) * per_item && i < n; i++)
                 if (is_start(i))
                     room.starts[before++] = (uint32_t) i;
             if (item > 0)

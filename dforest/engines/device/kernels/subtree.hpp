@@ -388,7 +388,7 @@ DF_INLINE void df_partition(const df_group &group, const df_fit *fit, const df_w
 {
     df_shared *shared = workspace.shared;
     df_record *records = fit->records + shared->node.open_node.first, *scratch = fit->scratch + shared->node.open_node.first;
-    const int64_t n = shared->node.open_node.n, share = (n + group.n_items - 1) / group.n_items;
+    const int64_t n = shared->node.open_node.n, per_item = (n + group.n_items - 1) / group.n_items;
     const df_left_test goes_left = df_test_of(fit->problem, fit->columns, fit->codes, &shared->best, workspace.subsets);
     if (group.n_items == 1) {
         int64_t left = 0, right = 0;
@@ -409,13 +409,13 @@ DF_INLINE void df_partition(const df_group &group, const df_fit *fit, const df_w
     group.after(
         [&](int64_t item) {
             int64_t n_left = 0;
-            for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
+            for (int64_t i = item * per_item; i < (item + 1) * per_item && i < n; i++)
                 n_left += goes_left(records[i].row);
             return n_left;
         },
         [&](int64_t item, int64_t before, int64_t all) {
-            int64_t left = before, right = all + item * share - before;
-            for (int64_t i = item * share; i < (item + 1) * share && i < n; i++)
+            int64_t left = before, right = all + item * per_item - before;
+            for (int64_t i = item * per_item; i < (item + 1) * per_item && i < n; i++)
                 scratch[goes_left(records[i].row) ? left++ : right++] = records[i];
             if (item == 0)
                 shared->n_left = all;

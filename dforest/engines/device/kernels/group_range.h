@@ -1,6 +1,6 @@
 /* What a thread of the host is given of a kernel's groups (C99 and C++): see group.hpp. */
-#ifndef DFOREST_KERNELS_SHARE_H
-#define DFOREST_KERNELS_SHARE_H
+#ifndef DFOREST_KERNELS_GROUP_RANGE_H
+#define DFOREST_KERNELS_GROUP_RANGE_H
 
 #include <stdint.h>
 
@@ -9,6 +9,6 @@ typedef struct {
     int64_t n_groups;          /* there are in all */
     int64_t n_items;           /* of each */
     char *local;               /* memory of the thread's own, which its groups have one after another */
-} df_share;
+} df_group_range;
 
 #endif
