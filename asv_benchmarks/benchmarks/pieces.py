@@ -33,7 +33,7 @@ import numpy as np
 from dforest.core import loops, sampling
 from dforest.core.coding import code_columns
 from dforest.core.data import DataView
-from dforest.core.grow.block import filled
+from dforest.core.grow.subtree_cache import filled
 from dforest.core.objective import ClassObjective, NumberObjective
 from dforest.core.predict.packed import PackedForest
 from dforest.core.search.criterion import Entropy, Gini
@@ -501,7 +501,7 @@ class Tree:
             splitter,
             draws=n_rows,
             max_features=int(n_features**0.5) if is_class else n_features,
-            tuning={"block_bytes": 0} if way == "no blocks" else {},
+            tuning={"cache_bytes": 0} if way == "no blocks" else {},
             max_leaf_nodes=n_rows if way == "best first" else None,
         )
 

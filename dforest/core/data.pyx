@@ -4,8 +4,8 @@ A `DataView` borrows NumPy arrays and keeps them alive; it copies nothing but po
 only and shared by all threads. It owns the buckets of codes that `add_coarse` gives it, the codes by row of `add_rows`,
 and the lists of `add_present`.
 
-Columns serve those who read many rows of one column. Whoever copies all columns of a few rows (`dforest.core.grow.block`) would
-wait for memory once for each code. In `RowCodes`, all codes of a row lie together, in a cache line or two:
+Columns serve those who read many rows of one column. Whoever copies all columns of a few rows (`dforest.core.grow.subtree_cache`)
+would wait for memory once for each code. In `RowCodes`, all codes of a row lie together, in a cache line or two:
 
     columns    a b c d     1 2 3 4     A B C D           rows    a 1 A . | b 2 B . | c 3 C . | d 4 D .
 

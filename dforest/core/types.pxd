@@ -74,7 +74,7 @@ cdef extern from "core/column.h" nogil:
         const void* values     # dense: its values; hist: the bins' upper edges; categorical: 0, 1, ...
         const void* lows       # smallest value of each code
         const void* highs      # largest value of each code
-        # NULL; or the bucket of each row's code, MAX_BUCKETS for missing. In a block these are copied in place of
+        # NULL; or the bucket of each row's code, MAX_BUCKETS for missing. In a subtree cache these are copied in place of
         # the codes, which remain the data's: see Node.rows.
         const uint8_t* coarse
         uint64_t scale         # see bucket_of
@@ -134,7 +134,7 @@ cdef struct Node:
     # numbered from `first` on. Other threads may write the numbers of other nodes' records meanwhile.
     const uint32_t* record_of
     uint32_t first
-    const uint32_t* rows   # NULL; or, in a block, the data's row by Record.row: for codes of columns with buckets
+    const uint32_t* rows   # NULL; or, in a subtree cache, the data's row by Record.row: for codes of columns with buckets
     # Exact targets by Record.row: of all rows, or copied for this subtree; NULL for classification. Of several outputs, a row has
     # one target after another, which are class numbers if there are classes.
     const double* y

@@ -308,7 +308,7 @@ def check_same_forests(trial):
     check_same(trial, "a tree does not depend on the trees grown before", first, other)
     best_first = trial.fit(max_leaf_nodes=10**6)
     check_same(trial, "a node's split does not depend on the nodes divided before", first, best_first)
-    with tuned(block_bytes=0):
+    with tuned(cache_bytes=0):
         check_same(trial, "the forest does not depend on where codes lie", first, trial.fit())
     for n_jobs in (1, 2, 8):
         with tuned(**SHARE_ALL):

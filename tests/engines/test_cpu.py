@@ -13,7 +13,7 @@ def test_it_is_an_engine(n_threads):
     check_engine(CpuEngine(n_threads))
 
 
-@pytest.mark.parametrize("tuning", [{"block_bytes": 0}, {"block_bytes": 3000}, {"parallel_from": 1, "parallel_visits_from": 0}])
+@pytest.mark.parametrize("tuning", [{"cache_bytes": 0}, {"cache_bytes": 3000}, {"parallel_from": 1, "parallel_visits_from": 0}])
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
 def test_leaves_do_not_depend_on_the_machinery(kind, tuning):
     """Records in a block have other row numbers, and pieces of a tree are grown by several threads."""

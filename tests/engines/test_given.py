@@ -138,7 +138,7 @@ def fit_given(estimator, X, y, weight, n_threads, monkeypatch):
         return clone(estimator).fit(X, y, weight)
 
 
-@pytest.mark.parametrize("tuning", [{}, {"parallel_from": 1, "parallel_visits_from": 0}, {"parallel_from": 50, "block_bytes": 0}],
+@pytest.mark.parametrize("tuning", [{}, {"parallel_from": 1, "parallel_visits_from": 0}, {"parallel_from": 50, "cache_bytes": 0}],
                          ids=["default", "share everything", "share subtrees"])  # fmt: skip
 @pytest.mark.parametrize("n_threads", [1, 2, 8])
 def test_whole_trees(n_threads, tuning, monkeypatch):

@@ -150,7 +150,7 @@ def test_blocks_and_best_first_growth_change_nothing(criterion, monkeypatch):
     whole = make(criterion, max_leaf_nodes=10_000).fit(X, y)
     assert arrays_of(forest.forest_) == arrays_of(whole.forest_)
     for n_bytes in (0, 1 << 13):
-        monkeypatch.setitem(base.TUNING, "block_bytes", n_bytes)
+        monkeypatch.setitem(base.TUNING, "cache_bytes", n_bytes)
         assert arrays_of(make(criterion).fit(X, y).forest_) == arrays_of(forest.forest_)
 
 

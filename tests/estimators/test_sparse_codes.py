@@ -111,8 +111,8 @@ def fits(draw):
     weight = draw(st.sampled_from([None, np.arange(n) % 4, 1 / (1 + np.arange(n) % 7)]))
     tuning = {
         "stored_per_record": draw(st.sampled_from([0, 1, 16, 10**6])),
-        "block_bytes": draw(st.sampled_from([0, 4000, 1 << 18])),
-        "outer_bytes": draw(st.sampled_from([0, 1 << 14])),
+        "cache_bytes": draw(st.sampled_from([0, 4000, 1 << 18])),
+        "outer_cache_bytes": draw(st.sampled_from([0, 1 << 14])),
         "small_up_to": draw(st.sampled_from([0, 64])),
         "buckets": draw(st.sampled_from([0, 3, 255])),
         "present_up_to": draw(st.sampled_from([0.0, 1e9])),
@@ -134,7 +134,9 @@ def test_forests_are_those_of_dense_x(fit, max_stored):
     assert_same(found, expected)
 
 
-@pytest.mark.parametrize("sizes", [{"block_bytes": 4000, "outer_bytes": 1 << 14}, {"block_bytes": 2000, "outer_bytes": 10**6}])
+@pytest.mark.parametrize(
+    "sizes", [{"cache_bytes": 4000, "outer_cache_bytes": 1 << 14}, {"cache_bytes": 2000, "outer_cache_bytes": 10**6}]
+)
 def test_subtrees_of_blocks_that_other_threads_grow(sizes, monkeypatch):
     """Rows that stayed in a block passed for those of a subtree that was given away from it: a fourth of the fits was wrong."""
     sizes |= {"stored_per_record": 10**6, "small_up_to": 0, "parallel_from": 2, "max_stored": 0.9}

@@ -124,8 +124,8 @@ TUNINGS = {
     "subtrees": {"parallel_from": 1, "parallel_visits_from": 2**62},
     "features": {"parallel_from": 2**62, "parallel_visits_from": 0},
     "everything": {"parallel_from": 1, "parallel_visits_from": 0},
-    "everything, without blocks": {"parallel_from": 1, "parallel_visits_from": 0, "block_bytes": 0},
-    "everything, small blocks": {"parallel_from": 100, "parallel_visits_from": 0, "block_bytes": 3000},
+    "everything, without blocks": {"parallel_from": 1, "parallel_visits_from": 0, "cache_bytes": 0},
+    "everything, small blocks": {"parallel_from": 100, "parallel_visits_from": 0, "cache_bytes": 3000},
 }
 RULES = {"depth first": {}, "best first": {"max_leaf_nodes": 40}}
 
@@ -167,7 +167,7 @@ def test_a_team_grows_the_trees_of_one_thread(kind, tuning, rules):
 @pytest.mark.parametrize("n_members", [2, 3, 7])
 def test_subtrees_are_given_away(n_members, n_joined):
     """Until somebody had nothing to do while a tree was grown; each time the tree is that of one thread."""
-    tuning = TUNINGS["subtrees"] | {"block_bytes": 0}  # so that nodes can be given away until the end
+    tuning = TUNINGS["subtrees"] | {"cache_bytes": 0}  # so that nodes can be given away until the end
     trees, _ = grown(1, {}, "numbers", {}, n_trees=1)
     assert not n_joined
     for _ in range(300):

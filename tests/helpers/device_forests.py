@@ -24,8 +24,8 @@ from dforest.engines.device.predictor import DevicePredictor
 TUNINGS = [
     {},
     {"subtree_up_to": 0, "chunk": 64},
-    {"subtree_up_to": 30, "chunk": 64, "n_items": 4, "n_together": 2, "block_bytes": 0, "alone_up_to": 3},
-    {"subtree_up_to": 100, "chunk": 128, "n_items": 7, "n_groups": 3, "n_growing": 2, "block_bytes": 1 << 30, "alone_up_to": 0},
+    {"subtree_up_to": 30, "chunk": 64, "n_items": 4, "n_together": 2, "cache_bytes": 0, "alone_up_to": 3},
+    {"subtree_up_to": 100, "chunk": 128, "n_items": 7, "n_groups": 3, "n_growing": 2, "cache_bytes": 1 << 30, "alone_up_to": 0},
     {"n_items": 32, "extra_features": 1, "slice_records": 50, "histogram_bytes": 1, "subtree_up_to": 60},
     {"subtree_up_to": 500, "chunk": 1 << 20, "n_together": 1, "batch_bytes": 9 << 20},
 ]

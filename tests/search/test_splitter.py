@@ -134,10 +134,10 @@ def test_missing_values_go_where_they_score_more_and_unseen_ones_with_the_larger
     assert tie.predict([[np.nan]]) == 1       # to the right
 
 
-@pytest.mark.parametrize("block_bytes", [0, 1 << 18])
-def test_a_node_seen_in_python_has_the_targets_and_the_seed_of_its_tree(block_bytes, monkeypatch):
+@pytest.mark.parametrize("cache_bytes", [0, 1 << 18])
+def test_a_node_seen_in_python_has_the_targets_and_the_seed_of_its_tree(cache_bytes, monkeypatch):
     """Also in a block, of a size that the first nodes exceed."""
-    monkeypatch.setitem(dforest.estimators.forest.base.TUNING, "block_bytes", block_bytes)
+    monkeypatch.setitem(dforest.estimators.forest.base.TUNING, "cache_bytes", cache_bytes)
     rng = np.random.default_rng(0)
     X = rng.random((500, 3))
     seen = []

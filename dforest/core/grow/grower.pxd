@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from dforest.core.data cimport DataView
-from dforest.core.grow.block cimport Block
+from dforest.core.grow.cache cimport SubtreeCache
 from dforest.core.grow.label_order cimport LabelOrder
 from dforest.core.grow.node_decision cimport NodeDecision, SmallSubtree
 from dforest.core.grow.open_node cimport OpenNode
@@ -51,10 +51,10 @@ cdef class Stack:
         self.n_offered = min(self.n_offered, self.n)
         out[0] = self.open_nodes[self.n]
 
-    # Give pending subtrees to idle members of a team, those nearest to the root first; but none in the subtree that the block
+    # Give pending subtrees to idle members of a team, those nearest to the root first; but none in the subtree that the cache
     # has, unless that is an outer one.
     # IN path : the features on the path to the node taken last, if somebody asks for them
-    cdef void give(self, Team team, TreeRecords* tree_records, PathFeatures path, Block block) noexcept nogil
+    cdef void give(self, Team team, TreeRecords* tree_records, PathFeatures path, SubtreeCache cache) noexcept nogil
 
 
 # Take a subtree that was given away, which ends it; return its `TreeRecords`. OUT open_node : its uppermost node, in the part
@@ -113,7 +113,7 @@ cdef class Grower:
     cdef readonly Drawing drawing          # None: records are given
     cdef LabelOrder label_order            # None: labels are ordered node by node
     cdef NodeDecision decision
-    cdef Block block
+    cdef SubtreeCache cache
     cdef readonly SmallSubtree small       # depth first
     cdef PathFeatures path                 # to the node at hand; empty unless the splitter asks for it
     cdef Stack stack                       # depth first

@@ -8,7 +8,7 @@ children. What is to be known of a step is in a component of its own:
     OpenNode      where a node stands
     Stack         the nodes to come, depth first, and the subtrees that are given away
     Frontier      the nodes to come, best first
-    Block         copies of what a subtree's records need
+    SubtreeCache         copies of what a subtree's records need
     SmallSubtree  subtrees of few records, all at once
     NodeDecision  whether a node is split and how, or what it predicts
     partition     which records go left
@@ -50,7 +50,7 @@ cimport cython
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from dforest.core.grow.block cimport make_blocks
+from dforest.core.grow.cache cimport make_subtree_caches
 from dforest.core.grow.node_decision cimport refuse_division
 from dforest.core.grow.open_node cimport first_node, set_children, take_scale
 from dforest.core.grow.records cimport partition_by_test, partition_summing, partition_together
@@ -88,12 +88,12 @@ cdef class Stack:
     def __dealloc__(self):
         free(self.open_nodes)
 
-    cdef void give(self, Team team, TreeRecords* tree_records, PathFeatures path, Block block) noexcept nogil:
+    cdef void give(self, Team team, TreeRecords* tree_records, PathFeatures path, SubtreeCache cache) noexcept nogil:
         cdef OpenNode* open_node
         cdef Subtree* subtree
-        cdef Py_ssize_t n_path_features, end = block.first_inside(self.n), in_outer = self.n
-        if block.outer is not None:
-            in_outer = block.outer.first_inside(self.n)
+        cdef Py_ssize_t n_path_features, end = cache.first_inside(self.n), in_outer = self.n
+        if cache.outer is not None:
+            in_outer = cache.outer.first_inside(self.n)
         while self.n_offered < end and team.has_idle():
             open_node = &self.open_nodes[self.n_offered]
             if open_node.at.n < self.parallel_from or open_node.part >= 0:
@@ -114,10 +114,10 @@ cdef class Stack:
             subtree.open_node.part = begin_part(tree_records)
             open_node.part = subtree.open_node.part
             if self.n_offered >= in_outer:
-                block.outer.release(tree_records.records + open_node.at.first, open_node.at.n)
+                cache.outer.release(tree_records.records + open_node.at.first, open_node.at.n)
             if not team.offer(subtree):
                 if self.n_offered >= in_outer:
-                    block.outer.take_back(tree_records.records + open_node.at.first, open_node.at.n)
+                    cache.outer.take_back(tree_records.records + open_node.at.first, open_node.at.n)
                 free(subtree)
                 end_part(tree_records)
                 open_node.part = -1
@@ -281,7 +281,7 @@ cdef class Grower:
         self.max_records = max_records
         self.drawing = drawing
         self.decision = NodeDecision(data, objective, criterion, splitter, rules.limits(n_rows), max_records)
-        self.block = make_blocks(data, splitter, rules, self.decision.limits.max_depth, max_records)
+        self.cache = make_subtree_caches(data, splitter, rules, self.decision.limits.max_depth, max_records)
         self.path = PathFeatures(data.n_features if splitter.needs_path_features else 0)
         self.small = SmallSubtree(data, self.decision, not self.max_leaf_nodes)
         self.stack = Stack(splitter.tuning.get("parallel_from", PARALLEL_FROM))
@@ -337,7 +337,7 @@ cdef class Grower:
         self.tree_records = tree_records
         tree_records.exact_weight = self.drawing.exact_weight
         tree_records.label_ranks = self.label_order.ranks if self.label_order is not None else NULL
-        self.block.enter_tree(tree_records.exact_weight, tree_records.record_of)
+        self.cache.enter_tree(tree_records.exact_weight, tree_records.record_of)
         self.path.leave(-1)
         at = df_root_of(tree_records.n, seed)
         root = first_node(&at)
@@ -395,8 +395,8 @@ cdef class Grower:
         cdef Py_ssize_t n_written = self.writer.n_nodes
         self.tree_records = tree_records
         self.part = part
-        self.block.enter_tree(tree_records.exact_weight, tree_records.record_of)
-        if part > 0:                      # it may come from a block
+        self.cache.enter_tree(tree_records.exact_weight, tree_records.record_of)
+        if part > 0:                      # it may come from a cache
             number_records(tree_records, root.at.first, root.at.n)
         self.decision.enter(tree_records)
         self.small.enter(tree_records)
@@ -426,7 +426,7 @@ cdef class Grower:
         node.path_features = self.path.features
         node.n_path_features = self.path.n
         node.on_path = self.path.bits
-        self.block.lend(node)
+        self.cache.set_node_arrays(node)
 
     cdef bint is_parallel(self, int64_t n_visits) noexcept nogil:
         """Whether a member of the team is idle, and n_visits visits of records are worth waking it up."""
@@ -464,7 +464,7 @@ cdef class Grower:
         self.stack.begin(root)
         while self.stack.n > 0:
             self.stack.pop(&open_node)
-            self.block.leave(self.stack.n)
+            self.cache.leave(self.stack.n)
             if open_node.part >= 0:
                 self.writer.add_hole(open_node.parent, open_node.is_right, open_node.part)
                 continue
@@ -472,13 +472,13 @@ cdef class Grower:
                 self.path.leave(open_node.at.depth)
             self.poll(open_node.at.n)
             if self.team.has_idle():
-                self.stack.give(self.team, self.tree_records, self.path, self.block)
+                self.stack.give(self.team, self.tree_records, self.path, self.cache)
             if self.small.takes(open_node.at.n):
                 self.fill_node(&open_node, &node)
                 if self.small.grow(&open_node, &node, self.writer):
                     continue
             if not (open_node.at.n // 2 >= self.stack.parallel_from and self.team.runs_short()):
-                self.block.enter(self.tree_records.records + open_node.at.first, open_node.at.n, open_node.at.depth, self.stack.n)
+                self.cache.enter(self.tree_records.records + open_node.at.first, open_node.at.n, open_node.at.depth, self.stack.n)
             self.fill_node(&open_node, &node)
             self.decision.find_split(&node, open_node.is_right, &open_node.sums, &split)
             if split.feature < 0:

@@ -463,7 +463,7 @@ cdef class SmallSubtree:
         cdef const Record* record
         cdef Py_ssize_t i
         cdef int64_t n_draws = 0
-        if self.data.has_sparse and node.rows == NULL:     # not in a block: columns are sparse
+        if self.data.has_sparse and node.rows == NULL:     # not in a subtree cache: columns are sparse
             return False
         for i in range(node.n):
             n_draws += node.records[i].count

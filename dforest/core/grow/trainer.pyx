@@ -15,7 +15,7 @@ import numpy as np
 
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.data cimport DataView
-from dforest.core.grow.block cimport blocks_pay
+from dforest.core.grow.cache cimport caches_pay
 from dforest.core.grow.records cimport Drawing
 from dforest.core.grow.grower cimport PARALLEL_FROM, Grower
 from dforest.core.grow.tree cimport end_part, leaf_table
@@ -90,7 +90,7 @@ class Growers:
         self._growers = {}         # by the number of the thread in the team
         splitter.prepare(data, criterion)
         data.add_coarse(splitter.wanted_buckets(data, criterion))
-        pays = blocks_pay(data, splitter, rules, max_records)
+        pays = caches_pay(data, splitter, rules, max_records)
         if data.has_sparse and (pays or data.n_features >= DF_MANY_FEATURES):
             data.add_present()
         elif pays:

@@ -12,8 +12,8 @@ from dforest.core.types cimport LeafRules, Node, Record, data_row
 cdef struct TreeRecords:           # room for [capacity] records; all 0 before it is made
     Record* records                    # [n] the records, those of each node together
     Record* scratch                # [n] for searches and partitions: a node uses the range where its records are
-    # Where the leaves of a tree are asked for, else NULL: the row of each record, which numbers in a block hide, and whether
-    # the record is the first of its leaf. Written as leaves are, so they are complete when the last part is finished.
+    # Where the leaves of a tree are asked for, else NULL: the row of each record, which numbers in a subtree cache hide, and
+    # whether the record is the first of its leaf. Written as leaves are, so they are complete when the last part is finished.
     uint32_t* rows                 # [n]
     uint8_t* is_first              # [n]
     # Of data with sparse columns, else NULL: see Node.record_of

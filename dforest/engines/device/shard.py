@@ -288,7 +288,7 @@ class DeviceShard(ForestShard):
             pending = device.empty((n_groups, most + 1), record("df_open_node"))
             features = device.empty((n_groups, constants()["DF_FEATURE_ARRAYS"], t.n_features), np.uint32)
             block = rows = y = weight = None
-            if most * t.n_features * t.codes.dtype.itemsize <= t.tuning.block_bytes:
+            if most * t.n_features * t.codes.dtype.itemsize <= t.tuning.cache_bytes:
                 block = device.empty((n_groups, most, t.n_features), t.codes.dtype)
                 rows = device.empty((n_groups, most), np.uint32)
                 y = device.empty((n_groups, most * t.layout.n_outputs if t.y is not None else 0), np.float64)

@@ -33,7 +33,7 @@ class Tuning:
         # Of groups in which much is done by one item, as where subtrees grow: units have room for more such groups then.
         self.few_items = min(32, self.n_items)
         self.n_growing = given.get("n_growing", (8 if device.is_cpu else 16) * device.n_units)
-        self.block_bytes = given.get("block_bytes", 1 << 19 if device.is_cpu else 0)
+        self.cache_bytes = given.get("cache_bytes", 1 << 19 if device.is_cpu else 0)
         # Some is left for what the compiler puts there.
         self.local_bytes = given.get("local_bytes", device.local_bytes - (0 if device.is_cpu else 1 << 12))
         self.n_together = given.get("n_together", 0)

@@ -1,7 +1,7 @@
 // A group grows all that is below a node of few records, depth first, as grower.pyx does.
 //
-// The codes of a subtree's rows may be copied next to each other first, into a block that stays in the caches. Until the subtree
-// is done, its draws then have the rows of the block.
+// The codes of a subtree's rows may be copied next to each other first, into a *subtree cache*, which stays in the processor's
+// caches. Until the subtree is done, its draws then have the rows of this copy.
 //
 // Memory of the group: `df_shared`; then, for `n_together` features at a time, their numbers, cuts, histograms, flags and words
 // to add up in: see `Training.workspace_bytes`. In global memory each group has a stack of open nodes, the order of the
@@ -430,14 +430,15 @@ DF_INLINE void df_partition(const df_group &group, const df_fit *fit, const df_w
 typedef struct {
     df_open_node *pending;     // [most records of a subtree + 1] nodes to come
     df_features features;
-    char *codes;               // the block, or NULL
-    uint32_t *rows;            // [most records] the row of the data that each row of the block is a copy of
-    double *y;                 // [most records, n_outputs] the exact targets of each row of the block
+    char *codes;               // of the subtree cache, or NULL
+    uint32_t *rows;            // [most records] the row of the data that each of its rows is a copy of
+    double *y;                 // [most records, n_outputs] the exact targets of each of its rows
     double *exact_weight;      // [most records] its exact weight
 } df_room;
 
-// Copy the rows of some draws into the block, and have the draws lead there; return what to work with.
-DF_INLINE df_fit df_fill_block(const df_group &group, const df_fit *fit, const df_open_node *open_node, const df_room &room)
+// Copy the rows of some draws into the subtree cache, and have the draws lead there; return what to work with.
+DF_INLINE df_fit df_fill_subtree_cache(const df_group &group, const df_fit *fit, const df_open_node *open_node,
+                                       const df_room &room)
 {
     const int64_t row_bytes = fit->problem->n_features * fit->problem->code_bytes;
     df_record *records = fit->records + open_node->first;
@@ -462,7 +463,8 @@ DF_INLINE df_fit df_fill_block(const df_group &group, const df_fit *fit, const d
     return inside;
 }
 
-DF_INLINE void df_leave_block(const df_group &group, const df_fit *fit, const df_open_node *open_node, const df_room &room)
+DF_INLINE void df_leave_subtree_cache(const df_group &group, const df_fit *fit, const df_open_node *open_node,
+                                      const df_room &room)
 {
     df_record *records = fit->records + open_node->first;
     group.each([&](int64_t item) {

@@ -517,11 +517,11 @@ DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, 
         for (int64_t i = group.number; i < n_nodes; i += group.n_groups) {
             const df_open_node *open_node = open_nodes + i;
             fit.exact_weight = exact_weight && open_node->first_weight >= 0 ? exact_weight + open_node->first_weight : 0;
-            const df_fit inside = block ? df_fill_block(group, &fit, open_node, room) : fit;
+            const df_fit inside = block ? df_fill_subtree_cache(group, &fit, open_node, room) : fit;
             const int64_t n = df_grow(group, &inside, workspace, open_node, grown + 2 * open_node->first,
                                       subsets + 2 * open_node->first * problem->subset_words, room, search, n_together);
             if (block)
-                df_leave_block(group, &fit, open_node, room);
+                df_leave_subtree_cache(group, &fit, open_node, room);
             group.each([&](int64_t item) {
                 if (item == 0)
                     n_grown[i] = n;

@@ -1,11 +1,11 @@
-"""Codes by row, and blocks that are filled from them."""
+"""Codes by row, and caches that are filled from them."""
 
 import numpy as np
 import pytest
 
 from dforest.core.coding.coded_columns import CodedColumn
 from dforest.core.data import DataView
-from dforest.core.grow.block import contents, filled
+from dforest.core.grow.cache import contents, filled
 from dforest.core.sampling import Bootstrap
 from dforest.engines.cpu import CpuEngine
 from dforest.testing.engine_check import Kept, assert_equal_trees, random_problem
@@ -67,7 +67,7 @@ def test_a_block_has_the_codes_of_its_rows(widths, n, is_nested):
     rows = np.sort(rng.choice(5000, n + 37, replace=False)).astype(np.uint32)
     chosen = np.sort(rng.choice(n + 37, n, replace=False)).astype(np.uint32)
     for takes_ranks in (False, True):
-        block, records = (
+        cache, records = (
             filled(data, chosen, filled(data, rows, None, False)[0], takes_ranks)
             if is_nested
             else filled(data, rows[chosen], None, takes_ranks)
@@ -75,7 +75,7 @@ def test_a_block_has_the_codes_of_its_rows(widths, n, is_nested):
         assert records["row"].tolist() == list(range(n))
         for of_node in (slice(None), slice(3, None, 2)):  # all records, and those of a node in the subtree
             right = rows[chosen][of_node]
-            codes, targets, released, taken_back = contents(block, records[of_node].copy())
+            codes, targets, released, taken_back = contents(cache, records[of_node].copy())
             for found, column in zip(codes, columns, strict=True):
                 np.testing.assert_array_equal(found, column.codes[right])
             assert targets == y[right].tolist()
@@ -88,21 +88,21 @@ def test_a_block_has_the_codes_of_its_rows(widths, n, is_nested):
 @pytest.mark.parametrize(
     "tuning",
     [
-        {"block_bytes": 400, "outer_bytes": 4000},
-        {"block_bytes": 3000, "outer_bytes": 12_000, "parallel_from": 1, "parallel_visits_from": 0},
-        {"block_bytes": 3000, "outer_bytes": 0},
-        {"block_bytes": 1, "outer_bytes": 200},
+        {"cache_bytes": 400, "outer_cache_bytes": 4000},
+        {"cache_bytes": 3000, "outer_cache_bytes": 12_000, "parallel_from": 1, "parallel_visits_from": 0},
+        {"cache_bytes": 3000, "outer_cache_bytes": 0},
+        {"cache_bytes": 1, "outer_cache_bytes": 200},
         {"copied_per_visit": 1},
-        {"block_bytes": 0, "lent_from": 0},
-        {"block_bytes": 3000, "lent_from": 0, "parallel_from": 1, "parallel_visits_from": 0},
+        {"cache_bytes": 0, "lent_from": 0},
+        {"cache_bytes": 3000, "lent_from": 0, "parallel_from": 1, "parallel_visits_from": 0},
         {"lent_from": 2**62},
     ],
 )
 def test_blocks_change_nothing(kind, n_threads, tuning):
-    """Nor do subtrees that are given away out of an outer block."""
+    """Nor do subtrees that are given away out of an outer cache."""
     for rules in ({}, {"max_depth": 6}):
         kept = []
-        for sizes in ({"block_bytes": 0}, tuning):
+        for sizes in ({"cache_bytes": 0}, tuning):
             _, problem = random_problem(7, kind, n_rows=6000, sampling=Bootstrap(6000), **rules)
             problem.splitter.tuning.update(sizes)
             kept.append(Kept())

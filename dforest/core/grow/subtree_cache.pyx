@@ -1,10 +1,10 @@
-"""A copy of what a subtree's records need, small enough to stay in a cache.
+"""A copy of what a subtree's records need, small enough to stay in a cache of the processor.
 
 The records of the subtree are numbered 0, 1, 2, ... in the order they have, and their codes, column by column, lie in that order:
 
-    the data's rows of three records        7  2  9        Block.rows
+    the data's rows of three records        7  2  9        SubtreeCache.rows
     the data's codes of rows 0 to 9         a  b  c  d  e  f  g  h  i  j
-    the block's codes                       h  c  j        and Record.row is 0, 1, 2
+    the cache's codes                       h  c  j        and Record.row is 0, 1, 2
 
 Where a column has buckets, the buckets are copied and the codes are not: `Node.rows` leads to the codes in the data. Where a
 column has far more codes than the subtree has records, ranks take the place of the codes: `Column.origins` leads to
@@ -16,15 +16,15 @@ rank is its code. Missing values have the rank that follows the highest one, as 
 
     codes     70  5  70  300  missing          ranks     1  0  1  2  3          origins     5  70  300
 
-Blocks lie in one another, where the data are much larger than the *outer* block. That one has the codes of a subtree so large
-that some of its columns, not all of them together, stay in a cache; the inner block has those of a subtree in it. Both are filled
-from the data's codes by row (`dforest.core.data`).
+Subtree caches lie in one another, where the data are much larger than the *outer* one. That one has the codes of a subtree so
+large that some of its columns, not all of them together, stay in a cache of the processor; the inner one has those of a subtree
+in it. Both are filled from the data's codes by row (`dforest.core.data`).
 
-Waiting nodes of an outer block's subtree may be given away to other threads: then their records are numbered by the data's rows
-again. Those of an inner block's subtree are not worth it.
+Waiting nodes of an outer one's subtree may be given away to other threads: then their records are numbered by the data's rows
+again. Those of an inner one's subtree are not worth it.
 
-A `Block` belongs to one grower, owns its memory, and is filled again for each subtree. A `Ranker` belongs to one thread and owns
-its scratch.
+A `SubtreeCache` belongs to one grower, owns its memory, and is filled again for each subtree. A `CodeRanker` belongs to one
+thread and owns its scratch.
 """
 cimport cython
 from libc.stdint cimport int32_t
@@ -64,7 +64,7 @@ cdef void fill_sort_keys(const uint32_t* rows, Py_ssize_t n, const wide_t* codes
         sort_keys[i] = <uint64_t> codes[rows[i] * step] << 32 | <uint64_t> i
 
 
-cdef class Ranker:
+cdef class CodeRanker:
     """Ranks the codes of a subtree's records.
 
     Parameters
@@ -142,54 +142,55 @@ cdef class Ranker:
 
 
 cdef enum:
-    SMALLEST_BLOCK = 64            # records of a subtree that is worth copying
-    BLOCK_BYTES = 1 << 18
-    OUTER_BYTES = 1 << 22
-    OUTER_FROM = 2                 # outer blocks' worth of records in trees for which there is one, and inner ones' in it
-    COPIED_PER_VISIT = 10          # a code is copied in about a tenth of the time that a visit takes out of a block
-    TOGETHER = 64                  # records whose codes of several bytes are copied column by column
-    LEVELS = 12                    # of nodes in a block, where their depth has no limit
+    MIN_CACHED_RECORDS = 64        # records of a subtree that is worth copying
+    CACHE_BYTES = 1 << 18
+    OUTER_CACHE_BYTES = 1 << 22
+    MIN_OUTER_CACHES = 2           # outer caches' worth of records in trees for which there is one, and inner ones' in it
+    COPIED_PER_VISIT = 10          # a code is copied in about a tenth of the time that a visit takes out of a cache
+    RECORDS_TOGETHER = 64          # records whose codes of several bytes are copied column by column
+    MAX_CACHED_LEVELS = 12         # of nodes in a cache, where their depth has no limit
 
 
 cdef Py_ssize_t levels_that_pay(DataView data, Splitter splitter):
-    """How many levels of nodes a block has to be good for: its columns are copied once, and max_features read at each level."""
+    """Levels of nodes that a subtree cache has to be good for: its columns are copied once, and max_features read at each."""
     cdef Py_ssize_t by_level = splitter.tuning.get("copied_per_visit", COPIED_PER_VISIT) * splitter.max_features
     return (data.n_features + by_level - 1) // by_level
 
 
-cdef bint blocks_pay(DataView data, Splitter splitter, rules, Py_ssize_t n_records):
-    cdef Py_ssize_t levels = LEVELS if rules.max_depth is None else min(LEVELS, rules.max_depth)
-    return (not rules.max_leaf_nodes and not splitter.has_own_tests and n_records >= SMALLEST_BLOCK
-            and splitter.tuning.get("block_bytes", BLOCK_BYTES) > 0 and levels_that_pay(data, splitter) <= levels)
+cdef bint caches_pay(DataView data, Splitter splitter, rules, Py_ssize_t n_records):
+    cdef Py_ssize_t levels = MAX_CACHED_LEVELS if rules.max_depth is None else min(MAX_CACHED_LEVELS, rules.max_depth)
+    return (not rules.max_leaf_nodes and not splitter.has_own_tests and n_records >= MIN_CACHED_RECORDS
+            and splitter.tuning.get("cache_bytes", CACHE_BYTES) > 0 and levels_that_pay(data, splitter) <= levels)
 
 
-cdef Block make_blocks(DataView data, Splitter splitter, rules, int64_t max_depth, Py_ssize_t n_records):
-    cdef Block block, outer
+cdef SubtreeCache make_subtree_caches(DataView data, Splitter splitter, rules, int64_t max_depth, Py_ssize_t n_records):
+    cdef SubtreeCache cache, outer
     cdef dict tuning = splitter.tuning
-    if not blocks_pay(data, splitter, rules, n_records):
-        return Block(data, 0, 0, tuning, False)
-    block = Block(data, tuning.get("block_bytes", BLOCK_BYTES), n_records, tuning, splitter.takes_ranks and not data.has_sparse)
-    outer = Block(data, tuning.get("outer_bytes", OUTER_BYTES), n_records // OUTER_FROM, tuning, False)
-    block.min_records = SMALLEST_BLOCK
-    outer.min_records = max(<Py_ssize_t> SMALLEST_BLOCK, OUTER_FROM * block.max_records)
-    block.deepest = outer.deepest = max_depth - levels_that_pay(data, splitter)
+    if not caches_pay(data, splitter, rules, n_records):
+        return SubtreeCache(data, 0, 0, tuning, False)
+    cache = SubtreeCache(data, tuning.get("cache_bytes", CACHE_BYTES), n_records, tuning, splitter.takes_ranks
+                         and not data.has_sparse)
+    outer = SubtreeCache(data, tuning.get("outer_cache_bytes", OUTER_CACHE_BYTES), n_records // MIN_OUTER_CACHES, tuning, False)
+    cache.min_records = MIN_CACHED_RECORDS
+    outer.min_records = max(<Py_ssize_t> MIN_CACHED_RECORDS, MIN_OUTER_CACHES * cache.max_records)
+    cache.deepest = outer.deepest = max_depth - levels_that_pay(data, splitter)
     if outer.min_records <= outer.max_records:
-        block.outer = outer
-    return block
+        cache.outer = outer
+    return cache
 
 
-def block_memory(DataView data not None, Splitter splitter not None, rules, Py_ssize_t n_records):
-    """Bytes that the blocks of one grower write to, for trees of at most n_records records; 0: they don't pay."""
+def subtree_cache_bytes(DataView data not None, Splitter splitter not None, rules, Py_ssize_t n_records):
+    """Bytes that the subtree caches of one grower write to, for trees of at most n_records records; 0: they don't pay."""
     cdef Py_ssize_t n_bytes = 0
-    cdef Block block
-    if not blocks_pay(data, splitter, rules, n_records):
+    cdef SubtreeCache cache
+    if not caches_pay(data, splitter, rules, n_records):
         return 0
-    block = make_blocks(data, splitter, rules, n_records, n_records)
-    while block is not None:
-        n_bytes += block.max_bytes + block.max_records * sizeof(uint32_t)
-        if block.ranker is not None:      # sort keys, twice
-            n_bytes += block.max_records * 2 * sizeof(uint64_t)
-        block = block.outer
+    cache = make_subtree_caches(data, splitter, rules, n_records, n_records)
+    while cache is not None:
+        n_bytes += cache.max_bytes + cache.max_records * sizeof(uint32_t)
+        if cache.code_ranker is not None:  # sort keys, twice
+            n_bytes += cache.max_records * 2 * sizeof(uint64_t)
+        cache = cache.outer
     return n_bytes
 
 
@@ -217,7 +218,7 @@ cdef void repeat_code(uint64_t code, int32_t width, Py_ssize_t n, uint8_t* to) n
 
 
 @cython.final
-cdef class Block:
+cdef class SubtreeCache:
     """Holds the records of one subtree at a time.
 
     Parameters
@@ -228,7 +229,7 @@ cdef class Block:
     n_records : int
         Most records of a subtree.
     tuning : dict
-        The fields of `Ranker`.
+        The fields of `CodeRanker`.
     takes_ranks : bool
         Whether ranks may take the place of codes: see `Splitter.takes_ranks`.
     """
@@ -237,7 +238,7 @@ cdef class Block:
         self.data = data
         self.held = data.rows
         if n_bytes > 0 and takes_ranks:
-            self.ranker = Ranker(tuning)
+            self.code_ranker = CodeRanker(tuning)
         self.reserve(n_bytes, n_records)
 
     def __dealloc__(self):
@@ -257,20 +258,20 @@ cdef class Block:
             if column.coarse != NULL:
                 row_bytes += 1
                 continue
-            is_ranked = self.ranker is not None and self.ranker.is_worth_it(column, 1)
+            is_ranked = self.code_ranker is not None and self.code_ranker.is_worth_it(column, 1)
             n_ranked += is_ranked
-            # A column that is ranked even in the largest block never takes more than the 16 bits of a rank.
-            row_bytes += 2 if is_ranked and self.ranker.is_worth_it(column, MAX_RANKED) else column.width
+            # A column that is ranked even in the largest cache never takes more than the 16 bits of a rank.
+            row_bytes += 2 if is_ranked and self.code_ranker.is_worth_it(column, MAX_RANKED) else column.width
         self.max_records = min(n_records, <Py_ssize_t> (n_bytes // row_bytes))
         if n_ranked > 0:
             self.max_records = min(self.max_records, MAX_RANKED)
-            self.ranker.reserve(self.data, self.max_records)
+            self.code_ranker.reserve(self.data, self.max_records)
             self.max_bytes = n_ranked * (self.max_records + 1) * sizeof(uint32_t)
             self.origins = <uint32_t*> malloc(n_ranked * (self.max_records + 1) * sizeof(uint32_t))
             if self.origins == NULL:
                 raise MemoryError()
         else:
-            self.ranker = None
+            self.code_ranker = None
         self.max_bytes += self.max_records * row_bytes
         self.rows = <uint32_t*> malloc(self.max_records * sizeof(uint32_t) + 1)
         self.columns = <Column*> malloc(n_features * sizeof(Column))
@@ -324,7 +325,7 @@ cdef class Block:
         for j in range(self.data.n_features):
             copy = &self.columns[j]
             copy[0] = self.data.columns[j]
-            if copy.coarse == NULL and self.ranker is not None and self.ranker.is_worth_it(copy, n):
+            if copy.coarse == NULL and self.code_ranker is not None and self.code_ranker.is_worth_it(copy, n):
                 copy.width = 2
                 copy.origins = origins
                 origins += n + 1
@@ -336,18 +337,18 @@ cdef class Block:
                     continue
                 codes = self.held.codes + self.held.place[j]
                 if copy.origins != NULL:
-                    copy.n_codes = self.ranker.rank(rows, n, column, codes, stride, <uint16_t*> to, <uint32_t*> copy.origins)
+                    copy.n_codes = self.code_ranker.rank(rows, n, column, codes, stride, <uint16_t*> to, <uint32_t*> copy.origins)
                 else:
                     has_wide = True
                 copy.codes = to
                 to += n * width
             width //= 2
         i = 0 if has_wide else n
-        self.fetch_wide(i, min(<Py_ssize_t> TOGETHER, n - i))
+        self.fetch_wide(i, min(<Py_ssize_t> RECORDS_TOGETHER, n - i))
         while i < n:
-            self.fetch_wide(i + TOGETHER, min(<Py_ssize_t> TOGETHER, n - i - TOGETHER))
-            self.gather_wide(i, min(<Py_ssize_t> TOGETHER, n - i))
-            i += TOGETHER
+            self.fetch_wide(i + RECORDS_TOGETHER, min(<Py_ssize_t> RECORDS_TOGETHER, n - i - RECORDS_TOGETHER))
+            self.gather_wide(i, min(<Py_ssize_t> RECORDS_TOGETHER, n - i))
+            i += RECORDS_TOGETHER
         df_gather_bytes(rows, n, self.held.codes + self.held.first_byte, stride, self.held.n_bytes, to)
         for j in range(self.data.n_features):
             copy = &self.columns[j]
@@ -360,7 +361,7 @@ cdef class Block:
             to += n
 
     cdef void spread(self, Py_ssize_t n, uint8_t* to) noexcept nogil:
-        """Copy the codes of n rows where some columns are sparse: none is in the block. OUT to : room for all codes"""
+        """Copy the codes of n rows where some columns are sparse: none is in the cache. OUT to : room for all codes"""
         cdef const uint32_t* rows = self.rows
         cdef Py_ssize_t i, j, k
         cdef int32_t width = 8, step = self.data.present_width
@@ -444,7 +445,7 @@ cdef class Block:
             records[i].row = self.rows[records[i].row]
 
     cdef void take_back(self, Record* records, Py_ssize_t n) noexcept nogil:
-        """Partitions are stable: the records of a node have the order that they had when the block was filled."""
+        """Partitions are stable: the records of a node have the order that they had when the cache was filled."""
         cdef Py_ssize_t i
         cdef uint32_t place = 0
         for i in range(n):
@@ -453,41 +454,41 @@ cdef class Block:
             records[i].row = place
 
 
-def filled(DataView data not None, const uint32_t[::1] rows not None, Block outer=None, bint takes_ranks=True):
-    """A block that has some rows, for tests and benchmarks.
+def filled(DataView data not None, const uint32_t[::1] rows not None, SubtreeCache outer=None, bint takes_ranks=True):
+    """A subtree cache that has some rows, for tests and benchmarks.
 
     Parameters
     ----------
     data : DataView
         With codes by row.
     rows : ndarray of shape (n,), dtype uint32
-        Numbers of the rows, in the outer block if there is one; 16 or more.
-    outer : Block, optional
+        Numbers of the rows, in the outer cache if there is one; 16 or more.
+    outer : SubtreeCache, optional
     takes_ranks : bool, default=True
 
     Returns
     -------
-    Block
+    SubtreeCache
     records : ndarray of shape (n,), dtype df_record
-        As `Block.fill` leaves them.
+        As `SubtreeCache.fill` leaves them.
     """
     cdef Py_ssize_t n = rows.shape[0]
     cdef Record[::1] records = np.zeros(n, record("df_record"))
-    cdef Block block = Block(data, n * 8 * (data.n_targets + data.n_features), n, {}, takes_ranks)
+    cdef SubtreeCache cache = SubtreeCache(data, n * 8 * (data.n_targets + data.n_features), n, {}, takes_ranks)
     np.asarray(records)["row"] = rows
-    block.outer = outer
-    block.fill(&records[0], n, 0)
-    return block, np.asarray(records)
+    cache.outer = outer
+    cache.fill(&records[0], n, 0)
+    return cache, np.asarray(records)
 
 
-def contents(Block block not None, Record[::1] records not None):
-    """What a block has of some of its records, for tests.
+def contents(SubtreeCache cache not None, Record[::1] records not None):
+    """What a subtree cache has of some of its records, for tests.
 
     Parameters
     ----------
-    block : Block
+    cache : SubtreeCache
     records : ndarray of shape (n,), dtype df_record
-        In the order that they have in the block.
+        In the order that they have in the cache.
 
     Returns
     -------
@@ -503,8 +504,8 @@ def contents(Block block not None, Record[::1] records not None):
     cdef const Column* column
     cdef uint64_t[::1] out
     codes = []
-    for j in range(block.data.n_features):
-        column = &block.columns[j]
+    for j in range(cache.data.n_features):
+        column = &cache.columns[j]
         out = np.empty(n, np.uint64)
         for i in range(n):
             row = records[i].row
@@ -517,10 +518,10 @@ def contents(Block block not None, Record[::1] records not None):
             elif code_at(column, row) < column.n_codes:
                 out[i] = column.origins[code_at(column, row)]
             else:
-                out[i] = block.data.columns[j].n_codes
+                out[i] = cache.data.columns[j].n_codes
         codes.append(np.asarray(out))
-    y = [block.y[records[i].row] for i in range(n)] if block.y != NULL else []
-    block.release(&records[0], n)
+    y = [cache.y[records[i].row] for i in range(n)] if cache.y != NULL else []
+    cache.release(&records[0], n)
     released = np.asarray(records)["row"].copy()
-    block.take_back(&records[0], n)
+    cache.take_back(&records[0], n)
     return codes, y, released, np.asarray(records)["row"].copy()
