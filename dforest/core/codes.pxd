@@ -61,8 +61,8 @@ ctypedef fused word_t:
     uint64_t
 
 
-cdef inline void fill_words(const uint32_t* row, const word_t* word, Py_ssize_t n, const code_t* codes, word_t* histogram,
-                            Py_ssize_t n_codes, bint in_copies) noexcept nogil:
+cdef inline void fill_packed_sums(const uint32_t* row, const word_t* word, Py_ssize_t n, const code_t* codes, word_t* histogram,
+                                  Py_ssize_t n_codes, bint in_copies) noexcept nogil:
     """Add packed words of records to a histogram over their codes.
 
     n_codes : with the one for missing, if the column has it

@@ -9,48 +9,50 @@
     cut->score = -1.0;
 
 /* A loop over few records, of the shortest length that is enough. */
-#define DF_FEW_LOOP(n, loop)     \
-    {                            \
-        if ((n) <= 8) {          \
-            const int room = 8;  \
-            loop;                \
-        } else {                 \
-            const int room = 32; \
-            loop;                \
-        }                        \
+#define DF_UNORDERED_LOOP(n, loop) \
+    {                              \
+        if ((n) <= 8) {            \
+            const int room = 8;    \
+            loop;                  \
+        } else {                   \
+            const int room = 32;   \
+            loop;                  \
+        }                          \
     }
 
-static void df_few_pairs(const df_few *few, uint64_t offset, double weight, double first, df_cut *cut) {
+static void df_unordered_binary(const df_unordered *few, uint64_t offset, double weight, double first, df_cut *cut) {
     DF_NO_CUT(cut)
-    if (few->n <= DF_TINY)
-        df_tiny_pairs(few, offset, weight, first, cut);
+    if (few->n <= DF_UP_TO_FOUR)
+        df_up_to_four_binary(few, offset, weight, first, cut);
     else if (few->n <= 32)
-        df_few_pairs_loop(few, 32, offset, weight, first, cut);
+        df_unordered_binary_loop(few, 32, offset, weight, first, cut);
     else
-        df_few_pairs_loop(few, DF_FEW, offset, weight, first, cut);
+        df_unordered_binary_loop(few, DF_UNORDERED, offset, weight, first, cut);
 }
 
-static void df_few_sums(const df_few *few, uint64_t offset, double weight, double mean, double remainder, df_cut *cut) {
+static void df_unordered_sums(const df_unordered *few, uint64_t offset, double weight, double mean, double remainder,
+                              df_cut *cut) {
     DF_NO_CUT(cut)
-    if (few->n <= DF_TINY)
-        df_tiny_sums(few, offset, weight, mean, remainder, cut);
+    if (few->n <= DF_UP_TO_FOUR)
+        df_up_to_four_sums(few, offset, weight, mean, remainder, cut);
     else
-        DF_FEW_LOOP(few->n, df_few_sums_loop(few, room, offset, weight, mean, remainder, cut))
+        DF_UNORDERED_LOOP(few->n, df_unordered_sums_loop(few, room, offset, weight, mean, remainder, cut))
 }
 
-static void df_few_classes(const df_few *few, uint64_t offset, double weight, const int64_t *draws, int n_classes, df_cut *cut) {
+static void df_unordered_classes(const df_unordered *few, uint64_t offset, double weight, const int64_t *draws, int n_classes,
+                                 df_cut *cut) {
     DF_NO_CUT(cut)
-    DF_FEW_LOOP(few->n, df_few_classes_loop(few, room, offset, weight, draws, n_classes, cut))
+    DF_UNORDERED_LOOP(few->n, df_unordered_classes_loop(few, room, offset, weight, draws, n_classes, cut))
 }
 
-static void df_few_ranks(const uint32_t *code, int n, int32_t *rank) {
-    df_few_ranks_loop(code, n, n <= 32 ? 32 : DF_FEW, rank);
+static void df_unordered_ranks(const uint32_t *code, int n, int32_t *rank) {
+    df_unordered_ranks_loop(code, n, n <= 32 ? 32 : DF_UNORDERED, rank);
 }
 
-static void df_small_subtree_pairs(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_PAIRS, 0); }
+static void df_small_subtree_binary(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_BINARY, 0); }
 static void df_small_subtree_classes(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_CLASSES, 0); }
 static void df_small_subtree_sums(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_SUMS, 0); }
-static void df_random_pairs(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_PAIRS, 1); }
+static void df_random_binary(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_BINARY, 1); }
 static void df_random_classes(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_CLASSES, 1); }
 static void df_random_sums(df_small_subtree *small) { df_small_grow_loop(small, DF_SMALL_SUMS, 1); }
 
@@ -78,13 +80,13 @@ static void df_quickscorer64(int has_missing, const df_quickscorer_tree *trees, 
 /* As measured. */
 #if defined(__AVX512BW__)
 #define DF_SMALL_RECORDS {0, 64, 64, 64}
-#define DF_FEW_RECORDS {0, 64, 32, 32}
+#define DF_UNORDERED_RECORDS {0, 64, 32, 32}
 #elif defined(__AVX2__)
 #define DF_SMALL_RECORDS {0, 64, 64, 32}
-#define DF_FEW_RECORDS {0, 64, 32, 32}
+#define DF_UNORDERED_RECORDS {0, 64, 32, 32}
 #else
 #define DF_SMALL_RECORDS {0, 0, 32, 32}
-#define DF_FEW_RECORDS {0, 0, 0, 0} /* without vectors, sorting is faster, if nodes are not small subtrees */
+#define DF_UNORDERED_RECORDS {0, 0, 0, 0} /* without vectors, sorting is faster, if nodes are not small subtrees */
 #endif
 
 #define DF_TEXT_OF(name) #name
@@ -93,17 +95,17 @@ static void df_quickscorer64(int has_missing, const df_quickscorer_tree *trees, 
 const df_loops DF_OF_SET(df_loops) = {
     .name = DF_TEXT(DF_SET),
     .gini = df_gini_loop,
-    .gini_lanes = df_gini_lanes_loop,
+    .gini_class_counters = df_gini_lanes_loop,
     .square = df_square_loop,
-    .few_pairs = df_few_pairs,
-    .few_sums = df_few_sums,
-    .few_classes = df_few_classes,
-    .few_ranks = df_few_ranks,
-    .few_shares = df_few_shares_loop,
+    .unordered_binary = df_unordered_binary,
+    .unordered_sums = df_unordered_sums,
+    .unordered_classes = df_unordered_classes,
+    .unordered_ranks = df_unordered_ranks,
+    .unordered_sums_below = df_unordered_sums_below_loop,
     .gini_reach = df_gini_reach_loop,
     .before = df_before_loop,
     .ranks = df_ranks_loop,
-    .rank_sums = df_rank_sums_loop,
+    .rank_packed_sums = df_rank_sums_loop,
     .extent32 = df_extent32_loop,
     .extent64 = df_extent64_loop,
     .side32 = df_side32_loop,
@@ -117,12 +119,12 @@ const df_loops DF_OF_SET(df_loops) = {
     .records = df_write_some_records,
     .pack_classes = df_pack_classes_loop,
     .pack_sums = df_pack_sums_loop,
-    .run_words = df_run_words_loop,
+    .running_sums = df_run_words_loop,
     .divide = df_divide_records,
-    .small_subtree = {NULL, df_small_subtree_pairs, df_small_subtree_classes, df_small_subtree_sums},
-    .few_records = DF_FEW_RECORDS,
+    .small_subtree = {NULL, df_small_subtree_binary, df_small_subtree_classes, df_small_subtree_sums},
+    .unordered_records = DF_UNORDERED_RECORDS,
     .small_records = DF_SMALL_RECORDS,
-    .random_small_subtree = {NULL, df_random_pairs, df_random_classes, df_random_sums},
+    .random_small_subtree = {NULL, df_random_binary, df_random_classes, df_random_sums},
     .uniforms = df_uniforms,
     .quickscorer32 = df_quickscorer32,
     .quickscorer64 = DF_QUICKSCORER64,

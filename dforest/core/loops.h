@@ -1,4 +1,4 @@
-/* The loops of draws.h, few.h and the other headers included here, compiled for several instruction sets (C99 and C++).
+/* The loops of draws.h, unordered.h and the other headers included here, compiled for several instruction sets (C99 and C++).
  *
  * A *set* of loops is a table of functions. loops.c defines the set that DF_SET names, for the instructions that the compiler is
  * told to use, and is compiled once for each; boost/loops.c and search/outputs.c define parts of it in the same way. A new loop
@@ -18,8 +18,8 @@
 #include "core/predict/packed_check.h"
 #include "core/predict/shapley_rows.h"
 #include "core/search/coarse.h"
-#include "core/search/few.h"
-#include "core/search/lanes.h"
+#include "core/search/unordered.h"
+#include "core/search/class_counters.h"
 #include "core/search/outputs.h"
 #include "core/search/runs.h"
 #include "core/search/scan.h"
@@ -28,22 +28,24 @@
 typedef struct {
     const char *name;
     int64_t (*gini)(const uint64_t *run, int64_t n, uint64_t offset, double weight, double first, double *score);
-    int64_t (*gini_lanes)(const uint64_t *run, const uint64_t *more, int64_t n, const uint64_t *offset, double weight,
-                          const int64_t *draws, int n_classes, double *score);
+    int64_t (*gini_class_counters)(const uint64_t *run, const uint64_t *more, int64_t n, const uint64_t *offset, double weight,
+                                   const int64_t *draws, int n_classes, double *score);
     int64_t (*square)(const uint64_t *run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
                       double *score);
-    void (*few_pairs)(const df_few *few, uint64_t offset, double weight, double first, df_cut *cut);
-    void (*few_sums)(const df_few *few, uint64_t offset, double weight, double mean, double remainder, df_cut *cut);
-    void (*few_classes)(const df_few *few, uint64_t offset, double weight, const int64_t *draws, int n_classes, df_cut *cut);
-    void (*few_ranks)(const uint32_t *code, int n, int32_t *rank);
-    uint32_t (*few_shares)(const uint16_t *numbers, const uint16_t *pairs, uint16_t number);
+    void (*unordered_binary)(const df_unordered *unordered, uint64_t offset, double weight, double first, df_cut *cut);
+    void (*unordered_sums)(const df_unordered *unordered, uint64_t offset, double weight, double mean, double remainder,
+                           df_cut *cut);
+    void (*unordered_classes)(const df_unordered *unordered, uint64_t offset, double weight, const int64_t *draws, int n_classes,
+                              df_cut *cut);
+    void (*unordered_ranks)(const uint32_t *code, int n, int32_t *rank);
+    uint32_t (*unordered_sums_below)(const uint16_t *numbers, const uint16_t *binary_counts, uint16_t number);
     int (*gini_reach)(const uint64_t *edges, int64_t n, uint64_t offset, double weight, double first, double floor,
                       int skips_pure, int more, double *excess);
     uint32_t (*before)(const uint64_t *occupancy, int64_t n, uint32_t *before);
     void (*ranks)(const uint32_t *codes, int64_t n, const uint64_t *occupancy, const uint32_t *before, uint16_t *ranks,
                   uint32_t *code_of);
-    void (*rank_sums)(const uint32_t *codes, const uint64_t *words, int64_t n, const uint64_t *occupancy, const uint32_t *before,
-                      uint64_t *sums, uint32_t *code_of);
+    void (*rank_packed_sums)(const uint32_t *codes, const uint64_t *words, int64_t n, const uint64_t *occupancy,
+                             const uint32_t *before, uint64_t *sums, uint32_t *code_of);
     void (*extent32)(const uint32_t *code, int64_t n, uint64_t missing, df_extent *extent);
     void (*extent64)(const uint64_t *code, int64_t n, uint64_t missing, df_extent *extent);
     uint64_t (*side32)(const uint32_t *code, const uint64_t *word, int64_t n, uint32_t last);
@@ -59,11 +61,11 @@ typedef struct {
     uint32_t (*pack_classes)(const df_record *records, int64_t n, int bits, uint32_t flip, uint32_t *row, uint64_t *word,
                              uint32_t *slot);
     uint32_t (*pack_sums)(const df_record *records, int64_t n, uint32_t *row, uint64_t *word);
-    int64_t (*run_words)(uint64_t *counters, int64_t n, uint64_t *run, uint32_t *codes);
+    int64_t (*running_sums)(uint64_t *counters, int64_t n, uint64_t *run, uint32_t *codes);
     int (*divide)(const df_record *records, int n, uint64_t mask, df_sums_kind kind, df_record *to_left, df_record *to_right,
                   uint64_t *left);
     void (*small_subtree[4])(df_small_subtree *small); /* by what the words of records are */
-    int few_records[4];   /* most records of a node that is searched by few.h, by the same words */
+    int unordered_records[4];  /* most records of a node that is searched by unordered.h, by the same words */
     int small_records[4]; /* most records of a small subtree of best cuts that is faster than node by node */
     void (*random_small_subtree[4])(df_small_subtree *small);
     void (*uniforms)(uint32_t seed, const uint64_t *stream_keys, int n, double *u);

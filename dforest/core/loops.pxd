@@ -1,7 +1,7 @@
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from dforest.core.predict.walk cimport (
-    df_limits_of_slots, df_quickscorer_tree, df_packed, df_shapley_interactions, df_shapley_tables, df_shapley_tree,
+    df_limits_of_slots, df_packed, df_quickscorer_tree, df_shapley_interactions, df_shapley_tables, df_shapley_tree,
 )
 from dforest.core.search.sums cimport SumsKind
 from dforest.core.types cimport Column
@@ -13,21 +13,21 @@ from dforest.rules.records cimport df_record
 
 cdef extern from "core/loops.h" nogil:
     enum:
-        DF_FEW
-        DF_FEW_DRAWS
-        DF_FEW_CLASSES
+        DF_UNORDERED
+        DF_UNORDERED_DRAWS
+        DF_UNORDERED_CLASSES
         DF_STRIDE
         DF_MASKED
-    const int16_t DF_FEW_NO_CODE
+    const int16_t DF_UNORDERED_NO_CODE
     uint64_t df_mask_of_bytes(const uint8_t* codes, uint8_t cut, uint8_t also)
-    ctypedef struct df_few:
+    ctypedef struct df_unordered:
         int n
         int least
         int n_missing
         int16_t missing
-        int16_t* code        # [DF_FEW]
-        uint16_t* pair       # [DF_FEW]
-        uint64_t* word       # [DF_FEW]
+        int16_t* code        # [DF_UNORDERED]
+        uint16_t* binary_counts  # [DF_UNORDERED]
+        uint64_t* word       # [DF_UNORDERED]
     ctypedef struct df_cut:
         int place
         int left
@@ -38,7 +38,7 @@ cdef extern from "core/loops.h" nogil:
         uint64_t highest_value
     enum:
         DF_SMALL
-        DF_SMALL_PAIRS
+        DF_SMALL_BINARY
         DF_SMALL_CLASSES
         DF_SMALL_SUMS
     ctypedef struct df_small_scale:
@@ -78,7 +78,7 @@ cdef extern from "core/loops.h" nogil:
         int32_t* target
         double* y
         uint64_t* word
-        uint16_t* pair
+        uint16_t* binary_counts
         uint8_t* order
         df_small_codes codes
         df_small_scale* scales
@@ -228,7 +228,7 @@ cdef extern from "core/loops.h" nogil:
         void (*add)(const df_outputs* outputs, int64_t* statistic, const df_record* record) noexcept nogil
         void (*count)(const df_outputs* outputs, const df_record* records, int64_t n, const void* codes, int width,
                       int64_t n_words, int64_t* counters) noexcept nogil
-        void (*pass_words)(int64_t* counters, int64_t n_words, int64_t* sum, int64_t* left) noexcept nogil
+        void (*pass_statistics)(int64_t* counters, int64_t n_words, int64_t* sum, int64_t* left) noexcept nogil
         int64_t (*sorted)(const df_outputs* outputs, const uint64_t* keys, int64_t n, const df_record* records, int64_t n_words,
                           int64_t* sum, int64_t* left, uint32_t* code) noexcept nogil
         void (*square_scores)(const int64_t* left, int64_t n, const int64_t* total, int64_t k, bint is_wide,
@@ -239,24 +239,25 @@ cdef extern from "core/loops.h" nogil:
         const char* name
         int64_t (*gini)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double first,
                         double* score) noexcept nogil
-        int64_t (*gini_lanes)(const uint64_t* run, const uint64_t* more, int64_t n, const uint64_t* offset, double weight,
-                              const int64_t* draws, int n_classes, double* score) noexcept nogil
+        int64_t (*gini_class_counters)(const uint64_t* run, const uint64_t* more, int64_t n, const uint64_t* offset,
+                                       double weight, const int64_t* draws, int n_classes, double* score) noexcept nogil
         int64_t (*square)(const uint64_t* run, int64_t n, uint64_t offset, double weight, double mean, double remainder,
                           double* score) noexcept nogil
-        void (*few_pairs)(const df_few* few, uint64_t offset, double weight, double first, df_cut* cut) noexcept nogil
-        void (*few_sums)(const df_few* few, uint64_t offset, double weight, double mean, double remainder,
-                         df_cut* cut) noexcept nogil
-        void (*few_classes)(const df_few* few, uint64_t offset, double weight, const int64_t* draws, int n_classes,
-                            df_cut* cut) noexcept nogil
-        void (*few_ranks)(const uint32_t* code, int n, int32_t* rank) noexcept nogil
-        uint32_t (*few_shares)(const uint16_t* numbers, const uint16_t* pairs, uint16_t number) noexcept nogil
+        void (*unordered_binary)(const df_unordered* unordered, uint64_t offset, double weight, double first,
+                                 df_cut* cut) noexcept nogil
+        void (*unordered_sums)(const df_unordered* unordered, uint64_t offset, double weight, double mean, double remainder,
+                               df_cut* cut) noexcept nogil
+        void (*unordered_classes)(const df_unordered* unordered, uint64_t offset, double weight, const int64_t* draws,
+                                  int n_classes, df_cut* cut) noexcept nogil
+        void (*unordered_ranks)(const uint32_t* code, int n, int32_t* rank) noexcept nogil
+        uint32_t (*unordered_sums_below)(const uint16_t* numbers, const uint16_t* binary_counts, uint16_t number) noexcept nogil
         bint (*gini_reach)(const uint64_t* edges, int64_t n, uint64_t offset, double weight, double first, double floor,
                            bint skips_pure, bint more, double* excess) noexcept nogil
         uint32_t (*before)(const uint64_t* occupancy, int64_t n, uint32_t* before) noexcept nogil
         void (*ranks)(const uint32_t* codes, int64_t n, const uint64_t* occupancy, const uint32_t* before, uint16_t* ranks,
                       uint32_t* code_of) noexcept nogil
-        void (*rank_sums)(const uint32_t* codes, const uint64_t* words, int64_t n, const uint64_t* occupancy,
-                          const uint32_t* before, uint64_t* sums, uint32_t* code_of) noexcept nogil
+        void (*rank_packed_sums)(const uint32_t* codes, const uint64_t* words, int64_t n, const uint64_t* occupancy,
+                                 const uint32_t* before, uint64_t* sums, uint32_t* code_of) noexcept nogil
         void (*extent32)(const uint32_t* code, int64_t n, uint64_t missing, df_extent* extent) noexcept nogil
         void (*extent64)(const uint64_t* code, int64_t n, uint64_t missing, df_extent* extent) noexcept nogil
         uint64_t (*side32)(const uint32_t* code, const uint64_t* word, int64_t n, uint32_t last) noexcept nogil
@@ -271,13 +272,13 @@ cdef extern from "core/loops.h" nogil:
         uint32_t (*pack_classes)(const df_record* records, int64_t n, int bits, uint32_t flip, uint32_t* row, uint64_t* word,
                                  uint32_t* slot) noexcept nogil
         uint32_t (*pack_sums)(const df_record* records, int64_t n, uint32_t* row, uint64_t* word) noexcept nogil
-        int64_t (*run_words)(uint64_t* counters, int64_t n, uint64_t* run, uint32_t* codes) noexcept nogil
+        int64_t (*running_sums)(uint64_t* counters, int64_t n, uint64_t* run, uint32_t* codes) noexcept nogil
         int (*divide)(const df_record* records, int n, uint64_t mask, SumsKind kind, df_record* to_left, df_record* to_right,
                       uint64_t* left) noexcept nogil
         int64_t (*records)(int64_t first, int64_t n, const uint32_t* counts, const int32_t* target, const uint32_t* weight,
                            df_record* out) noexcept nogil
         void (**small_subtree)(df_small_subtree* small) noexcept nogil      # by what the words of records are, from 1
-        int* few_records                                                    # of few.h, by the same: most records of a node
+        int* unordered_records                                              # of unordered.h, by the same: most records of a node
         int* small_records                                                  # of small_subtree: most records
         void (**random_small_subtree)(df_small_subtree* small) noexcept nogil
         void (*uniforms)(uint32_t seed, const uint64_t* stream_keys, int n, double* u) noexcept nogil

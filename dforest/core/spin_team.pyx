@@ -13,7 +13,7 @@ cimport cython
 from libc.stdlib cimport calloc, free
 
 from dforest.core.threads cimport (
-    PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, WAIT_LOCK, df_add_to_long,
+    WAIT_LOCK, PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, df_add_to_long,
     df_glance, df_set, look_up, parallel_for, sleep_on_list,
 )
 

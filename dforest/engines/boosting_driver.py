@@ -134,7 +134,7 @@ class Iterations:
 
             def words_of(is_wide, sums=sums):
                 given = shard.has_hessian, is_weighted
-                return [boosting.choose_words(*given, extents[k], total, tuple(exponents[k].tolist()), is_wide) for k in sums]
+                return [boosting.choose_packing(*given, extents[k], total, tuple(exponents[k].tolist()), is_wide) for k in sums]
 
             words = words_of(self.is_wide)
             words = words_of(self.is_wide or any(of_output.kind == boosting.WIDE for of_output in words))

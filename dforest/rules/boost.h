@@ -22,7 +22,7 @@
 
 /* Kinds of words, chosen for each tree: gradient, hessian and count in one; where the hessian is constant, gradient and count in
  * one; gradient and count in the first, hessian in the second. */
-typedef enum { DF_NARROW_WORDS, DF_CONSTANT_WORDS, DF_WIDE_WORDS } df_word_kind;
+typedef enum { DF_NARROW_WORDS, DF_CONSTANT_WORDS, DF_WIDE_WORDS } df_packing;
 
 enum {
     DF_GRADIENT_BITS = 30,            /* of quantised gradients, beside the sign */
@@ -97,7 +97,7 @@ static inline int df_has_heavy_tail(int64_t largest, int64_t sum, int64_t n) {
 
 /* The kind of a tree's words. is_weighted : whether derivatives were multiplied by weights; is_heavy : of quantised magnitudes of all
  * rows, where the hessian is not constant */
-static inline df_word_kind df_choose_words(int has_constant_hessian, int is_weighted, int is_heavy) {
+static inline df_packing df_choose_packing(int has_constant_hessian, int is_weighted, int is_heavy) {
     if (is_weighted)
         return DF_WIDE_WORDS;
     if (has_constant_hessian)
@@ -106,9 +106,9 @@ static inline df_word_kind df_choose_words(int has_constant_hessian, int is_weig
 }
 
 /* The bits that narrow gradients leave out, of quantised ones. */
-static inline int32_t df_gradient_shift(df_word_kind kind) { return kind == DF_NARROW_WORDS ? DF_GRADIENT_SHIFT : 0; }
+static inline int32_t df_gradient_shift(df_packing kind) { return kind == DF_NARROW_WORDS ? DF_GRADIENT_SHIFT : 0; }
 
-static inline int32_t df_hessian_shift(df_word_kind kind) { return kind == DF_NARROW_WORDS ? DF_HESSIAN_SHIFT : 0; }
+static inline int32_t df_hessian_shift(df_packing kind) { return kind == DF_NARROW_WORDS ? DF_HESSIAN_SHIFT : 0; }
 
 /* A quantised gradient without its last bits, rounded to nearest, a half up: 3 and a shift of 1 give 2, -3 gives -1. */
 static inline int32_t df_narrowed(int32_t quantised, int32_t shift) {
@@ -118,11 +118,11 @@ static inline int32_t df_narrowed(int32_t quantised, int32_t shift) {
 /* A row's word. Narrow: [gradient 26 | hessian 26 | count 12], of narrow gradients of at most 2^13 and 2^14; constant, and the
  * first of wide words: [gradient 52 | count 12]. The second one of these is the hessian. Words are added up as they are; what
  * the fields below borrow or carry is put right as they are taken apart. */
-static inline uint64_t df_narrow_word(int32_t gradient, int32_t hessian) {
+static inline uint64_t df_pack_narrow_gradient(int32_t gradient, int32_t hessian) {
     return ((uint64_t)(int64_t)gradient << 38) + ((uint64_t)(int64_t)hessian << 12) + 1;
 }
 
-static inline uint64_t df_gradient_word(int64_t gradient) { return ((uint64_t)gradient << 12) + 1; }
+static inline uint64_t df_pack_gradient(int64_t gradient) { return ((uint64_t)gradient << 12) + 1; }
 
 /* What histograms and nodes hold: sums of narrow gradients and hessians, and the number of rows. */
 typedef struct {
@@ -155,7 +155,7 @@ static inline df_boost_sums df_sums_of_wide(uint64_t word, uint64_t hessian) {
 }
 
 /* The narrow or constant word that holds some sums, of at most DF_SPILL rows. */
-static inline uint64_t df_word_of_sums(int kind, int64_t gradient, int64_t hessian, int64_t count) {
+static inline uint64_t df_packed_sums(int kind, int64_t gradient, int64_t hessian, int64_t count) {
     return ((uint64_t)gradient << (kind == DF_NARROW_WORDS ? 38 : 12)) +
            (kind == DF_NARROW_WORDS ? (uint64_t)hessian << 12 : 0) + (uint64_t)count;
 }
@@ -179,14 +179,15 @@ DF_ALWAYS_INLINE void df_row_words(const int kind, const int has_times, const in
         const int shift = kind == DF_NARROW_WORDS;
         const int32_t g = kind == DF_CONSTANT_WORDS ? quantised[row] : df_narrowed(quantised[2 * row], shift ? DF_GRADIENT_SHIFT : 0);
         const int32_t h = kind == DF_CONSTANT_WORDS ? 1 : df_narrowed(quantised[2 * row + 1], shift ? DF_HESSIAN_SHIFT : 0);
-        *word = df_gradient_word(g * t);
+        *word = df_pack_gradient(g * t);
         *second = (uint64_t)(h * t);
     } else if (kind == DF_CONSTANT_WORDS)
-        *word = df_gradient_word(quantised[row]);
+        *word = df_pack_gradient(quantised[row]);
     else if (kind == DF_NARROW_WORDS)
-        *word = df_narrow_word(df_narrowed(quantised[2 * row], DF_GRADIENT_SHIFT), df_narrowed(quantised[2 * row + 1], DF_HESSIAN_SHIFT));
+        *word = df_pack_narrow_gradient(df_narrowed(quantised[2 * row], DF_GRADIENT_SHIFT), df_narrowed(quantised[2 * row + 1],
+                                                                                                        DF_HESSIAN_SHIFT));
     else {
-        *word = df_gradient_word(quantised[2 * row]);
+        *word = df_pack_gradient(quantised[2 * row]);
         *second = (uint64_t)(int64_t)quantised[2 * row + 1];
     }
 }

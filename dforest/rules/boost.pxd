@@ -6,7 +6,7 @@ from dforest.rules.numerics cimport df_exact_sum
 from dforest.rules.records cimport df_boost_limits, df_gradient_sums
 
 cdef extern from "rules/boost.h" nogil:
-    ctypedef enum df_word_kind:
+    ctypedef enum df_packing:
         DF_NARROW_WORDS, DF_CONSTANT_WORDS, DF_WIDE_WORDS
     enum:
         DF_GRADIENT_BITS, DF_LIGHT_BITS, DF_LARGEST_ROW_WEIGHT, DF_GRADIENT_SHIFT, DF_HESSIAN_SHIFT, DF_SPILL, DF_WEIGHTED_SPILL
@@ -26,17 +26,17 @@ cdef extern from "rules/boost.h" nogil:
     df_bounds df_bounds_in_units(df_bounds bounds, int32_t before, int32_t unit)
     bint df_takes_times(int64_t largest_weight, int64_t sum_of_weights)
     bint df_has_heavy_tail(int64_t largest, int64_t sum, int64_t n)
-    df_word_kind df_choose_words(bint has_constant_hessian, bint is_weighted, bint is_heavy)
-    int32_t df_gradient_shift(df_word_kind kind)
-    int32_t df_hessian_shift(df_word_kind kind)
+    df_packing df_choose_packing(bint has_constant_hessian, bint is_weighted, bint is_heavy)
+    int32_t df_gradient_shift(df_packing kind)
+    int32_t df_hessian_shift(df_packing kind)
     int32_t df_narrowed(int32_t quantised, int32_t shift)
-    uint64_t df_narrow_word(int32_t gradient, int32_t hessian)
-    uint64_t df_gradient_word(int64_t gradient)
+    uint64_t df_pack_narrow_gradient(int32_t gradient, int32_t hessian)
+    uint64_t df_pack_gradient(int64_t gradient)
     df_boost_sums df_sums_of_narrow(uint64_t word)
     df_boost_sums df_sums_of_constant(uint64_t word)
     df_boost_sums df_sums_of_wide(uint64_t word, uint64_t hessian)
     df_boost_sums df_sums_of(int kind, uint64_t word, uint64_t second)
-    uint64_t df_word_of_sums(int kind, int64_t gradient, int64_t hessian, int64_t count)
+    uint64_t df_packed_sums(int kind, int64_t gradient, int64_t hessian, int64_t count)
     df_boost_limits df_boost_limits_of(const df_boost_limits* rules, int32_t gradient_exponent, int32_t hessian_exponent)
     bint df_is_enough(const df_boost_limits* limits, int64_t count, double hessian)
     double df_cut_score(double l2, double gradient_left, double hessian_left, double gradient_right, double hessian_right)

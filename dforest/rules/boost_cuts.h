@@ -211,7 +211,7 @@ DF_ALWAYS_INLINE void df_boost_choose(const df_boost_arrays *first, int n, df_bo
 }
 
 /* What the sums of words are, as integers. words, first : [n] */
-DF_ALWAYS_INLINE void df_boost_unpack_words(const int kind, const uint64_t *words, int n, const df_boost_arrays *first) {
+DF_ALWAYS_INLINE void df_boost_unpack_sums(const int kind, const uint64_t *words, int n, const df_boost_arrays *first) {
     for (int i = 0; i < n; i++) {
         const df_boost_sums sums = df_sums_of(kind, words[i], 0);
         first->g[i] = sums.gradient;
@@ -232,7 +232,7 @@ DF_ALWAYS_INLINE void df_boost_add_entries(const int kind, const df_boost_entrie
             words[i] = sum += entries->words[i];
         for (int i = n; i < end; i++)
             words[i] = sum;
-        df_boost_unpack_words(kind, words, end, first);
+        df_boost_unpack_sums(kind, words, end, first);
     } else {
         for (int i = 0; i < n; i++) {
             const df_boost_sums sums = df_boost_entry(kind, entries, i);
@@ -273,7 +273,7 @@ DF_ALWAYS_INLINE int df_boost_add_present(const int kind, const df_boost_entries
     }
     for (int i = n; i < df_whole_lanes(n); i++)
         words[i] = sum;
-    df_boost_unpack_words(kind, words, df_whole_lanes(n), &room->first);
+    df_boost_unpack_sums(kind, words, df_whole_lanes(n), &room->first);
     total = df_sums_of(kind, has_missing ? sum + entries->words[n_codes] : sum, 0);
     cut->gradient = total.gradient;
     cut->hessian = total.hessian;

@@ -9,11 +9,10 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
 import numpy as np
 
 from dforest.rules.boost cimport (
-    DF_GRADIENT_BITS, DF_LEAF_TAIL_BITS, DF_SPILL, DF_TAIL_BITS, DF_WEIGHTED_SPILL, df_absolute_gain, df_boost_limits,
-    df_boost_limits_of, df_both_gradient_sums, df_between_values, df_choose_words, df_ends_at_quantile,
-    df_gain_of_score, df_gradient_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_far_below,
-    df_is_light, df_limited_value, df_newton_value, df_reaches_quantile, df_takes_times, df_unit_of_scores, df_value_limits,
-    df_value_limits_of, df_word_kind,
+    DF_GRADIENT_BITS, DF_LEAF_TAIL_BITS, DF_SPILL, DF_TAIL_BITS, DF_WEIGHTED_SPILL, df_absolute_gain, df_between_values,
+    df_boost_limits, df_boost_limits_of, df_both_gradient_sums, df_choose_packing, df_ends_at_quantile, df_gain_of_score,
+    df_gradient_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_far_below, df_is_light, df_limited_value,
+    df_newton_value, df_packing, df_reaches_quantile, df_takes_times, df_unit_of_scores, df_value_limits, df_value_limits_of,
 )
 from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_clip, df_middle_prediction
 from dforest.rules.ordered_keys cimport df_ordered_key64, df_value64
@@ -21,7 +20,7 @@ from dforest.rules.records cimport df_gradient_sums
 from dforest.rules.weights cimport df_shift_if_light
 
 SPILL, WEIGHTED_SPILL = DF_SPILL, DF_WEIGHTED_SPILL    # the most rows of a word, without and with integer weights
-WIDE = int(df_word_kind.DF_WIDE_WORDS)
+WIDE = int(df_packing.DF_WIDE_WORDS)
 
 
 class Words(NamedTuple):
@@ -30,7 +29,7 @@ class Words(NamedTuple):
     Attributes
     ----------
     kind : int
-        A `df_word_kind`.
+        A `df_packing`.
     quantised : tuple of int
         The exponents of quantised gradients and hessians.
     narrow : tuple of int
@@ -58,8 +57,8 @@ def gradient_exponents(const double[:, ::1] largest not None):
     return result
 
 
-def choose_words(bint has_hessian, bint is_weighted, const int64_t[::1] extent not None, int64_t total, quantised,
-                 bint is_wide=False):
+def choose_packing(bint has_hessian, bint is_weighted, const int64_t[::1] extent not None, int64_t total, quantised,
+                   bint is_wide=False):
     """The `Words` of a tree.
 
     Parameters
@@ -77,7 +76,7 @@ def choose_words(bint has_hessian, bint is_weighted, const int64_t[::1] extent n
     is_wide : bool
         Whether words are to be wide, wherever there are hessians, whatever the sums.
     """
-    cdef df_word_kind kind = df_choose_words(not has_hessian, is_weighted, is_wide or has_heavy_tail(extent, total))
+    cdef df_packing kind = df_choose_packing(not has_hessian, is_weighted, is_wide or has_heavy_tail(extent, total))
     return Words(int(kind), quantised, (quantised[0] - df_gradient_shift(kind), quantised[1] - df_hessian_shift(kind)))
 
 
@@ -222,7 +221,7 @@ def are_far_below(const double[:, :, ::1] largest not None, const int32_t[:, :, 
 
 
 def has_heavy_tail(const int64_t[::1] extent not None, int64_t total):
-    """Whether gradients or Hessians have a heavy tail: bool. Parameters: as of `choose_words`"""
+    """Whether gradients or Hessians have a heavy tail: bool. Parameters: as of `choose_packing`"""
     return bool(df_has_heavy_tail(extent[0], extent[2], total) or df_has_heavy_tail(extent[1], extent[3], total))
 
 

@@ -29,33 +29,33 @@ OF_CLASSES = ("log_loss", "exponential", "multinomial")
 # Both extremes of each size in the machinery.
 EXTREMES = {
     "default": {},
-    "sums of single words": {"word_rows": 0},
-    "sums of three words": {"word_rows": 3},
+    "sums of single words": {"packed_sum_rows": 0},
+    "sums of three words": {"packed_sum_rows": 3},
     "parts of a row": {"part_rows": 1, "n_threads": 5},
-    "parts of a row, sums": {"part_rows": 1, "word_rows": 5, "n_threads": 3},
+    "parts of a row, sums": {"part_rows": 1, "packed_sum_rows": 5, "n_threads": 3},
     "ranges of a row": {"partition_rows": 1, "chunk_rows": 1, "leaf_rows": 1, "n_threads": 2},
     "ranges of some rows": {"partition_rows": 7, "chunk_rows": 5, "leaf_rows": 3, "n_threads": 3},
     "nothing is subtracted": {"subtracts": False},
-    "nothing is subtracted from sums": {"subtracts": False, "word_rows": 0, "part_rows": 4, "n_threads": 4},
+    "nothing is subtracted from sums": {"subtracts": False, "packed_sum_rows": 0, "part_rows": 4, "n_threads": 4},
     "seven threads": {"n_threads": 7},
     "portable loops": {"loops": "portable"},
     "AVX2 loops": {"loops": "avx2"},
     "ranges of a column": {"range_items": 1, "n_threads": 3},
-    "ranges of a column, sums": {"range_items": 1, "n_threads": 2, "word_rows": 2},
+    "ranges of a column, sums": {"range_items": 1, "n_threads": 2, "packed_sum_rows": 2},
     "no bundles": {"bundles": False},
     "a tree for each thread": {"by_tree": True, "n_threads": 3},
-    "a tree for each thread, sums": {"by_tree": True, "n_threads": 2, "word_rows": 0, "sparse": True},
+    "a tree for each thread, sums": {"by_tree": True, "n_threads": 2, "packed_sum_rows": 0, "sparse": True},
     "wide columns": {"narrow_codes": 3},
-    "wide columns, sums": {"narrow_codes": 0, "word_rows": 0, "part_rows": 1, "partition_rows": 1, "n_threads": 3},
+    "wide columns, sums": {"narrow_codes": 0, "packed_sum_rows": 0, "part_rows": 1, "partition_rows": 1, "n_threads": 3},
     "wide sparse columns": {"narrow_codes": 2, "sparse": True, "n_threads": 2},
     "lists": {"lists": True},
-    "lists, sums": {"lists": True, "word_rows": 0, "part_rows": 1, "n_threads": 3},
+    "lists, sums": {"lists": True, "packed_sum_rows": 0, "part_rows": 1, "n_threads": 3},
     "sparse": {"sparse": True, "lists": False, "n_threads": 2},
     "sparse lists": {"sparse": True, "lists": True, "partition_rows": 1, "n_threads": 2},
-    "sparse lists, sums of three words": {"sparse": True, "lists": True, "word_rows": 3},
+    "sparse lists, sums of three words": {"sparse": True, "lists": True, "packed_sum_rows": 3},
     "bytes of digits": {"packed_rows": 0},
-    "bytes of digits, sums": {"packed_rows": 0, "word_rows": 0, "part_rows": 1, "n_threads": 3},
-    "bytes of digits, sums of three words": {"packed_rows": 0, "word_rows": 3, "n_threads": 2},
+    "bytes of digits, sums": {"packed_rows": 0, "packed_sum_rows": 0, "part_rows": 1, "n_threads": 3},
+    "bytes of digits, sums of three words": {"packed_rows": 0, "packed_sum_rows": 3, "n_threads": 2},
     "sparse bytes of digits": {"packed_rows": 0, "sparse": True, "lists": False, "by_tree": True, "n_threads": 2},
     "sparse, no bundles": {"sparse": True, "bundles": False, "subtracts": False},
 }
@@ -350,7 +350,7 @@ def test_wide_words_are_those_of_the_twin(loss):
     problem = random_problem([7, LOSSES[loss].number], loss)
     problem.parameters["sample_weight"] = None
     twin = grow_booster(problem.X, problem.y, max_iter=ROUNDS, words="wide", **problem.parameters)
-    booster = make_booster(problem, twin.baselines, wide_words=True)
+    booster = make_booster(problem, twin.baselines, wide_packed_sums=True)
     for trees in twin.rounds:
         for tree, expected in zip(booster.grow_iteration(), trees, strict=True):
             assert_equal_trees(tree, expected, problem.X.dtype)
@@ -416,10 +416,10 @@ def test_many_rows_of_several_outputs(is_weighted, missing):
 
 def assert_equal_at_extremes(problem, baselines):
     models = []
-    extremes = [{"n_threads": n} for n in (1, 2, 3, 7)] + [{"word_rows": 0}, {"word_rows": 50}, {"subtracts": False}]
+    extremes = [{"n_threads": n} for n in (1, 2, 3, 7)] + [{"packed_sum_rows": 0}, {"packed_sum_rows": 50}, {"subtracts": False}]
     extremes.append({"by_tree": True, "n_threads": 3})
     extremes += [{"bundles": False}, {"lists": True}, {"sparse": True, "n_threads": 2}, {"sparse": True, "lists": True}]
-    extremes += [{"packed_rows": 0}, {"packed_rows": 0, "word_rows": 50, "n_threads": 2}]
+    extremes += [{"packed_rows": 0}, {"packed_rows": 0, "packed_sum_rows": 50, "n_threads": 2}]
     for extreme in extremes:
         booster = make_booster(problem, baselines, **extreme)
         trees = [tree for _ in range(3) for tree in booster.grow_iteration()]

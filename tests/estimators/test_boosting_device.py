@@ -120,7 +120,7 @@ def test_more_rows_than_a_word_stands_for(loss, is_wide, is_weighted):
     limits = dict(learning_rate=0.1, max_leaf_nodes=9, max_depth=None, min_samples_leaf=20, min_hessian=1e-3, l2=0.0,
                   max_features=p)  # fmt: skip
     booster = Booster(columns, LOSSES[loss].number, y, weight, baseline=[0.0], seed=0, n_threads=1,
-                      tuning={"wide_words": is_wide}, **limits)  # fmt: skip
+                      tuning={"wide_packed_sums": is_wide}, **limits)  # fmt: skip
     wanted = [booster.grow_iteration()[0] for _ in range(3)]
     problem = BoostingProblem(columns, y, weight, Loss(loss), (0.0,), BoostingRules(**limits), 0, n)
     weights = RowWeights.of(problem)

@@ -27,7 +27,7 @@ from dforest.core.grow.records cimport partition, partition_by_test, partition_s
 from dforest.core.team cimport SharedTask, Team
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.search.sums cimport Sums, SumsKind
-from dforest.core.search.words cimport unpack_sums
+from dforest.core.search.packed_sums cimport unpack_sums
 from dforest.core.threads cimport df_glance
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, Column, Record, Node, Split, df_rows
 declare_contract(__name__, CONTRACT)

@@ -62,7 +62,8 @@ def test_a_small_subtree_has_the_nodes_of_the_long_way(seed, n_classes, each_loo
                   ordinal_features=ordinal if len(ordinal) else None)  # fmt: skip
     grown = []
     for tuning in (
-        {"small_up_to": 0}, {}, {"small_up_to": 64}, {"small_up_to": 32}, {"small_up_to": 4}, {"small_up_to": 0, "few_below": 0},
+        {"small_up_to": 0}, {}, {"small_up_to": 64}, {"small_up_to": 32}, {"small_up_to": 4},
+        {"small_up_to": 0, "unordered_below": 0},
         {"cache_bytes": 0}, {"buckets": 3},
         {"fetch_up_to": 64}, {"fetch_up_to": 64, "cache_bytes": 0},
     ):  # fmt: skip

@@ -93,9 +93,9 @@ def test_a_block_has_the_codes_of_its_rows(widths, n, is_nested):
         {"cache_bytes": 3000, "outer_cache_bytes": 0},
         {"cache_bytes": 1, "outer_cache_bytes": 200},
         {"copied_per_visit": 1},
-        {"cache_bytes": 0, "lent_from": 0},
-        {"cache_bytes": 3000, "lent_from": 0, "parallel_from": 1, "parallel_visits_from": 0},
-        {"lent_from": 2**62},
+        {"cache_bytes": 0, "scratch_from": 0},
+        {"cache_bytes": 3000, "scratch_from": 0, "parallel_from": 1, "parallel_visits_from": 0},
+        {"scratch_from": 2**62},
     ],
 )
 def test_blocks_change_nothing(kind, n_threads, tuning):

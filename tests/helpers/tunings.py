@@ -5,7 +5,7 @@ import contextlib
 from dforest.core import loops
 from dforest.estimators.forest import base as estimator
 
-LONG_WAY = {"small_up_to": 0, "few_below": 0}
+LONG_WAY = {"small_up_to": 0, "unordered_below": 0}
 
 EXTREMES = {
     "default": {},

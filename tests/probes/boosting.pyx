@@ -13,40 +13,40 @@ from dforest.rules.boost cimport (
     df_boost_limits,
     df_boost_limits_of,
     df_boost_sums,
-    df_choose_words,
-    df_narrowed,
+    df_choose_packing,
     df_common_score,
     df_cut_score,
     df_ends_at_quantile,
-    df_quantised_gradient,
-    df_unit_of_scores,
     df_gradient_exponent,
     df_gradient_shift,
-    df_gradient_word,
     df_has_heavy_tail,
     df_hessian_shift,
     df_huber_step,
     df_huber_term,
     df_is_enough,
     df_limited_value,
-    df_narrow_word,
+    df_narrowed,
     df_newton_value,
+    df_pack_gradient,
+    df_pack_narrow_gradient,
+    df_packing,
+    df_quantised_gradient,
     df_reaches_quantile,
     df_sums_of_constant,
     df_sums_of_narrow,
     df_sums_of_wide,
+    df_unit_of_scores,
     df_unseen_goes_left,
     df_value_limits,
     df_value_limits_of,
-    df_word_kind,
 )
 from dforest.rules.numerics cimport df_add_product, df_exact_sum, df_exp, df_log, df_log1p
 from dforest.rules.records cimport df_gradient_sums
 
 GRADIENT_BITS = DF_GRADIENT_BITS
 SPILL = DF_SPILL
-KINDS = {"narrow": df_word_kind.DF_NARROW_WORDS, "constant": df_word_kind.DF_CONSTANT_WORDS,
-         "wide": df_word_kind.DF_WIDE_WORDS}
+KINDS = {"narrow": df_packing.DF_NARROW_WORDS, "constant": df_packing.DF_CONSTANT_WORDS,
+         "wide": df_packing.DF_WIDE_WORDS}
 
 
 def elementary(name, const double[::1] x not None):
@@ -99,7 +99,7 @@ def coarse_integers(const int32_t[::1] quantised not None, kind, part):
     ndarray of shape (n,), dtype int32
     """
     cdef Py_ssize_t i
-    cdef df_word_kind words = KINDS[kind]
+    cdef df_packing words = KINDS[kind]
     cdef int32_t shift = df_gradient_shift(words) if part == "gradient" else df_hessian_shift(words)
     result = np.empty(quantised.shape[0], np.int32)
     cdef int32_t[::1] out = result
@@ -113,9 +113,9 @@ def has_heavy_tail(int64_t largest, int64_t sum, int64_t n):
     return bool(df_has_heavy_tail(largest, sum, n))
 
 
-def choose_words(bint has_constant_hessian, bint is_weighted, bint is_heavy):
+def choose_packing(bint has_constant_hessian, bint is_weighted, bint is_heavy):
     """The kind of a tree's words: one of `KINDS`."""
-    cdef df_word_kind kind = df_choose_words(has_constant_hessian, is_weighted, is_heavy)
+    cdef df_packing kind = df_choose_packing(has_constant_hessian, is_weighted, is_heavy)
     return next(name for name, number in KINDS.items() if number == kind)
 
 
@@ -133,15 +133,15 @@ def sum_words(kind, const int32_t[::1] gradient not None, const int32_t[::1] hes
     gradient, hessian, count : int
     """
     cdef Py_ssize_t i
-    cdef df_word_kind words = KINDS[kind]
+    cdef df_packing words = KINDS[kind]
     cdef uint64_t first = 0, second = 0
     cdef df_boost_sums sums
     for i in range(gradient.shape[0]):
-        first += (df_narrow_word(gradient[i], hessian[i]) if words == df_word_kind.DF_NARROW_WORDS
-                  else df_gradient_word(gradient[i]))
+        first += (df_pack_narrow_gradient(gradient[i], hessian[i]) if words == df_packing.DF_NARROW_WORDS
+                  else df_pack_gradient(gradient[i]))
         second += <uint64_t> hessian[i]
-    sums = (df_sums_of_narrow(first) if words == df_word_kind.DF_NARROW_WORDS
-            else df_sums_of_constant(first) if words == df_word_kind.DF_CONSTANT_WORDS else df_sums_of_wide(first, second))
+    sums = (df_sums_of_narrow(first) if words == df_packing.DF_NARROW_WORDS
+            else df_sums_of_constant(first) if words == df_packing.DF_CONSTANT_WORDS else df_sums_of_wide(first, second))
     return sums.gradient, sums.hessian, sums.count
 
 

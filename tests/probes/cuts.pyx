@@ -10,7 +10,7 @@ import numpy as np
 from dforest.core.data cimport DataView
 from dforest.core.search.dense cimport CoarseSearch
 from dforest.core.search.criterion cimport Criterion
-from dforest.core.search.cut_list cimport LONE, SINGLES, CutList, expand
+from dforest.core.search.cut_list cimport ONE_VS_REST, SINGLE_CUT, CutList, expand
 from dforest.core.search.cuts cimport CodeRange, Cuts
 from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Record, Split, in_subset
 
@@ -79,8 +79,8 @@ cdef class Probe:
         cdef Py_ssize_t i, k, n_words = self.criterion.n_words
         expand(cuts, n_words)
         return {
-            "kind": "lone" if cuts.kind == LONE else "singles" if cuts.kind == SINGLES else "run",
-            "codes": [cuts.lone] if cuts.kind == LONE else [cuts.code[i] for i in range(cuts.n)],
+            "kind": "single_cut" if cuts.kind == SINGLE_CUT else "singles" if cuts.kind == ONE_VS_REST else "run",
+            "codes": [cuts.single_cut] if cuts.kind == SINGLE_CUT else [cuts.code[i] for i in range(cuts.n)],
             "left": [[cuts.left[i * n_words + k] for k in range(n_words)] for i in range(cuts.n)],
             "missing": [cuts.missing[k] for k in range(n_words)],
         }

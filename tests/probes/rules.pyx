@@ -26,8 +26,8 @@ from dforest.rules.cut cimport (
 )
 from dforest.rules.edges cimport df_nearest_edge_double, df_nearest_edge_float
 from dforest.rules.medians cimport (
-    df_has_half, df_lies_above, df_middle_of_medians, df_pass, df_spread, df_spread_cost, df_spread_of, df_target_sort_key,
-    df_target_of_sort_key,
+    df_has_half, df_lies_above, df_middle_of_medians, df_pass, df_spread, df_spread_cost, df_spread_of, df_target_of_sort_key,
+    df_target_sort_key,
 )
 from dforest.rules.node cimport df_mean_target, df_quantised, df_quantiser, df_quantiser_of
 from dforest.rules.numerics cimport df_add_product, df_big_product, df_exact_sum, df_floor_mean, df_sum_digits

@@ -47,9 +47,9 @@ def test_coarse_integers():
 
 
 def test_kinds_of_words():
-    assert [rules.choose_words(False, False, heavy) for heavy in (False, True)] == ["narrow", "wide"]
-    assert [rules.choose_words(True, False, heavy) for heavy in (False, True)] == ["constant", "constant"]
-    assert {rules.choose_words(constant, True, heavy) for constant in (0, 1) for heavy in (0, 1)} == {"wide"}
+    assert [rules.choose_packing(False, False, heavy) for heavy in (False, True)] == ["narrow", "wide"]
+    assert [rules.choose_packing(True, False, heavy) for heavy in (False, True)] == ["constant", "constant"]
+    assert {rules.choose_packing(constant, True, heavy) for constant in (0, 1) for heavy in (0, 1)} == {"wide"}
     # 65 rows: the largest is 64 times the mean where the others make up a 64th of it.
     assert not rules.has_heavy_tail(64, 65, 65) and rules.has_heavy_tail(64, 64, 65)
     assert not rules.has_heavy_tail(0, 0, 10)

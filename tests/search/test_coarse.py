@@ -62,8 +62,8 @@ def test_buckets_change_nothing(buckets, seed):
     )
     grown = []
     for n_buckets in (0, buckets):
-        estimator.TUNING.update(buckets=n_buckets, few_below=int(rng.choice([0, 33])), cache_bytes=int(rng.choice([0, 2**18])),
-                                small_up_to=int(rng.choice([0, 64])))
+        estimator.TUNING.update(buckets=n_buckets, unordered_below=int(rng.choice([0, 33])),
+                                cache_bytes=int(rng.choice([0, 2**18])), small_up_to=int(rng.choice([0, 64])))
         grown.append(forest.fit(X, y).forest_.as_dict())
         estimator.TUNING.clear()
     for name, array in grown[0].items():

@@ -132,6 +132,6 @@ def test_leaf_values_are_means():
 def test_a_subclass_scores_its_own_cuts():
     """Packed words would be scored by the built-in formulas, whatever a subclass overrides."""
     for criterion, arguments in ((Gini, (2,)), (SquaredError, ())):
-        assert fast_scans(criterion().configure(*arguments)).takes_words
+        assert fast_scans(criterion().configure(*arguments)).takes_packed_sums
         assert fast_scans(type("Mine", (criterion,), {})().configure(*arguments)) is None
-    assert [fast_scans(Gini().configure(n)).takes_lanes for n in (2, 3, 8, 9)] == [False, True, True, False]
+    assert [fast_scans(Gini().configure(n)).takes_class_counters for n in (2, 3, 8, 9)] == [False, True, True, False]

@@ -72,7 +72,7 @@ def test_one_side_is_added_up():
     node = node_of([column], [0, 1, 2, 2, 1, 0], n_classes=3)
     cuts, (lowest, highest, has_missing) = node.added_up(0, 5)
     assert (lowest, highest, has_missing) == (4, 9, True)
-    assert cuts == {"kind": "lone", "codes": [5], "left": [[2, 2, 1, 0, 1]], "missing": [1, 1, 0, 1, 0]}
+    assert cuts == {"kind": "single_cut", "codes": [5], "left": [[2, 2, 1, 0, 1]], "missing": [1, 1, 0, 1, 0]}
 
 
 def test_categories_come_in_the_order_of_their_mean_response():
@@ -218,7 +218,7 @@ def test_the_best_cut_does_not_depend_on_how_it_is_found(seed):
     column, target = column_of(rng.integers(0, 101, n), 100, has_missing=True), rng.integers(0, 2, n)
     found = []
     for way in WAYS.values():
-        for more in ({}, {"few_below": 0}):
+        for more in ({}, {"unordered_below": 0}):
             found.append(node_of([column], target, n_classes=2, tuning=way | more).best(0, min_draws=2))
             node = node_of([column], target, n_classes=2, tuning=way | more | {"buckets": 7})
             found.append(node.best(0, min_draws=2, by_buckets=True))

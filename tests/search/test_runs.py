@@ -11,13 +11,13 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from dforest.core.component cimport CONTRACT
 from dforest.core.component import declare_contract
 from dforest.core.loops cimport loops
-from dforest.core.search.words cimport df_lane_of, df_sum_word
+from dforest.core.search.packed_sums cimport df_class_counter_of, df_pack_sum
 from dforest.core.types cimport Record
 declare_contract(__name__, CONTRACT)
 
 
 def pack_classes(uint32_t[:, ::1] records, int bits, uint32_t[::1] row, uint64_t[::1] word, uint32_t[::1] slot):
-    return loops.pack_classes(<Record*> &records[0, 0], records.shape[0], bits, df_lane_of(0), &row[0], &word[0],
+    return loops.pack_classes(<Record*> &records[0, 0], records.shape[0], bits, df_class_counter_of(0), &row[0], &word[0],
                               &slot[0] if slot is not None else NULL)
 
 
@@ -25,16 +25,16 @@ def pack_sums(uint32_t[:, ::1] records, uint32_t[::1] row, uint64_t[::1] word):
     return loops.pack_sums(<Record*> &records[0, 0], records.shape[0], &row[0], &word[0])
 
 
-def run_words(uint64_t[::1] counters, uint64_t[::1] run, uint32_t[::1] codes):
-    return loops.run_words(&counters[0], counters.shape[0], &run[0], &codes[0])
+def running_sums(uint64_t[::1] counters, uint64_t[::1] run, uint32_t[::1] codes):
+    return loops.running_sums(&counters[0], counters.shape[0], &run[0], &codes[0])
 
 
 def lane_of(int k):
-    return df_lane_of(k)
+    return df_class_counter_of(k)
 
 
 def sum_word(uint32_t count, int target):
-    return df_sum_word(count, target)
+    return df_pack_sum(count, target)
 """
 
 
@@ -64,7 +64,7 @@ def random_records(n, n_classes, seed):
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("n_classes, bits", [(2, 32), (3, 16), (4, 16), (7, 8), (8, 8)])
 def test_words_of_classes(n_classes, bits, n, compiled):
-    """Draws of class k begin at the bit k * bits; a slot has the count, and the lane of the class."""
+    """Draws of class k begin at the bit k * bits; a slot has the count, and the class counter of the class."""
     records, target = random_records(n, n_classes, n)
     row, word, slot = np.empty(n, np.uint32), np.empty(n, np.uint64), np.empty(n, np.uint32)
     assert compiled.pack_classes(records, bits, row, word, slot) == records[:, 1].max()
@@ -98,7 +98,7 @@ def test_sums_up_to_each_code_that_occurs(n, compiled):
         expected, at = np.cumsum(counters, dtype=np.uint64), np.flatnonzero(counters)
         run, codes = np.zeros(len(at) + 2, np.uint64), np.zeros(len(at) + 2, np.uint32)
         run[-1], codes[-1] = 77, 78  # behind the room
-        assert compiled.run_words(counters, run, codes) == len(at)
+        assert compiled.running_sums(counters, run, codes) == len(at)
         assert codes[: len(at)].tolist() == at.tolist()
         assert run[: len(at)].tolist() == expected[at].tolist()
         assert (run[-1], codes[-1]) == (77, 78)

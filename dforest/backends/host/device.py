@@ -102,7 +102,7 @@ class HostDevice(Device):
             array_bytes=memory_bytes, max_items=self.kernels.max_items,
         )  # fmt: skip
         self.n_threads, self.n_items, self.n_groups = n_threads, n_items, _GROUPS * n_threads
-        self.adds_words = self.kernels.max_items == 1
+        self.adds_64_bits = self.kernels.max_items == 1
         self._fill = fill
 
     def build(self, *headers):

@@ -30,7 +30,7 @@ cdef struct BoostNode:
     int32_t left               # number of its left child, before that of the right one; -1: it is a leaf
     int32_t parent             # -1: the root has none
     int32_t slot               # of its histogram; -1: it has none
-    bint has_words             # its histogram has words, or else sums
+    bint has_packed_sums       # its histogram has words, or else sums
     df_boost_cut cut           # once it has been searched
     int64_t sides              # where the sides of a wide column's codes begin in `sides`, a bit for each: 1: left; -1: nowhere
 
@@ -91,7 +91,7 @@ cdef class BoostedTree:
     # What a call of the team is about
     cdef BoostNode* small
     cdef BoostNode* large              # NULL: the root alone is searched
-    cdef bint searches_small, searches_large, parent_had_words
+    cdef bint searches_small, searches_large, parent_had_packed_sums
     cdef int n_parts
     cdef uint8_t* tried                # [2, n_columns] whether a cut of the column is looked for
     cdef int32_t* tested               # [n_columns] those tested above a node

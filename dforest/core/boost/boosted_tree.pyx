@@ -165,8 +165,8 @@ cdef class BoostedTree:
         if self.max_leaves != 1 and self.may_be_split(&self.nodes[0]):
             self.small = &self.nodes[0]
             self.large = NULL
-            self.small.has_words = self.histograms.fits_words(self.small.at.n, self.small.most)
-            self.small.slot = self.histograms.take(self.small.has_words)
+            self.small.has_packed_sums = self.histograms.fits_packed_sums(self.small.at.n, self.small.most)
+            self.small.slot = self.histograms.take(self.small.has_packed_sums)
             if self.bundles.has_defaults:
                 self.add_up(self.small)
             self.searches_small = True
@@ -380,11 +380,12 @@ cdef class BoostedTree:
         if not self.searches_large:                # nor the small one
             self.histograms.leave(&node.slot)
             return 0
-        self.parent_had_words = node.has_words
+        self.parent_had_packed_sums = node.has_packed_sums
         self.small.most = min(node.most, self.small.at.n)
         self.large.most = min(node.most, self.large.at.n)
-        self.small.has_words = self.large.has_words = self.histograms.fits_words(self.large.at.n, self.large.most)
-        self.small.slot = self.histograms.take(self.small.has_words)
+        self.small.has_packed_sums = self.large.has_packed_sums = self.histograms.fits_packed_sums(self.large.at.n,
+                                                                                                   self.large.most)
+        self.small.slot = self.histograms.take(self.small.has_packed_sums)
         self.large.slot = node.slot
         node.slot = -1
         if not self.subtracts or self.small.is_light or self.large.is_light:
@@ -456,7 +457,7 @@ cdef class BoostedTree:
         cdef const BoostScale* scale
         cdef Py_ssize_t k
         self.draw_columns(node, self.tried + which * self.bundles.n_columns)
-        search.slot, search.has_words, search.n_rows = node.slot, node.has_words, node.at.n
+        search.slot, search.has_packed_sums, search.n_rows = node.slot, node.has_packed_sums, node.at.n
         if self.directions != NULL:
             search.bounds = self.searched + which * self.n_outputs
             for k in range(self.n_outputs):
@@ -486,16 +487,17 @@ cdef class BoostedTree:
     cdef void fill_part(self, int64_t item) noexcept nogil:
         cdef int64_t first = self.small.at.first
         self.histograms.fill_part(<int> item, self.n_parts, self.rows.run(first), first, self.small.at.n, self.quantised,
-                                  self.small.has_words)
+                                  self.small.has_packed_sums)
 
     cdef void search_item(self, int64_t item) noexcept nogil:
         """Have the entries of an item for both nodes, and find the best cuts of its columns."""
         if self.n_parts > 1:
-            self.histograms.join_parts(item, self.n_parts, self.small.slot, self.small.has_words)
+            self.histograms.join_parts(item, self.n_parts, self.small.slot, self.small.has_packed_sums)
         if self.searches_small:
             self.histograms.find_cut(item, &self.searches[0], &self.cuts[item])
         if self.large != NULL:
-            self.histograms.subtract(item, self.large.slot, self.small.slot, self.parent_had_words, self.large.has_words)
+            self.histograms.subtract(item, self.large.slot, self.small.slot, self.parent_had_packed_sums,
+                                     self.large.has_packed_sums)
             self.histograms.find_cut(item, &self.searches[1], &self.cuts[self.histograms.n_items + item])
 
     cdef void search_range(self, int64_t item) noexcept nogil:
@@ -510,7 +512,7 @@ cdef class BoostedTree:
         """Fill the histogram of the small node in items from `item` to `last` - 1."""
         cdef int64_t first = self.small.at.first
         self.histograms.fill_slot(item, last, self.rows.run(first), first, self.small.at.n, self.quantised, self.small.slot,
-                                  self.small.has_words)
+                                  self.small.has_packed_sums)
 
     cdef int choose(self, BoostNode* node, const df_boost_cut* cuts, const Search* search) except -1 nogil:
         """Take the best cut of all columns that were tried, of equal ones that of the first column. IN search : of the node"""

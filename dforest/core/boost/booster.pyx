@@ -24,8 +24,8 @@ from dforest.core.boost.tried_columns cimport TriedColumns
 from dforest.core.loops cimport loops
 from dforest.core.threads cimport current_worker, df_add_to, df_glance, df_set, look_up, pass_on
 from dforest.rules.boost cimport (
-    DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_WIDE_WORDS, df_choose_words, df_gradient_exponent, df_gradient_shift,
-    df_boost_limits, df_has_heavy_tail, df_hessian_shift, df_is_light, df_takes_times, df_value_limits_of, df_word_kind,
+    DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_WIDE_WORDS, df_boost_limits, df_choose_packing, df_gradient_exponent,
+    df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light, df_packing, df_takes_times, df_value_limits_of,
 )
 from dforest.rules.losses cimport (
     DF_FINITE_TARGETS, DF_HUBER_LEAF, DF_MULTINOMIAL_LOSS, DF_NEWTON_LEAF, df_facts_of_loss, df_is_of_classes, df_loss_facts,
@@ -153,7 +153,7 @@ cdef class Booster:
         bundles = Bundles(columns, self.data, min_samples_leaf, n_threads, tuning)
         n_threads = self.threads_for(bundles.n_cells, n_threads, tuning.get("thread_cells", 65536))
         self.chunk = tuning.get("chunk_rows", 8192)
-        self.is_wide = tuning.get("wide_words", False)
+        self.is_wide = tuning.get("wide_packed_sums", False)
         self.n_sums = <int> K
         self.n_outputs = 1 if isinstance(loss, Loss) or self.loss == DF_MULTINOMIAL_LOSS else self.n_sums
         self.n_trees_per_iteration = self.n_sums // self.n_outputs
@@ -364,12 +364,12 @@ cdef class Booster:
         look_up(worker)
         cdef BoostScale* scales = &self.scales[k]
         cdef bint is_heavy = False, has_tail
-        cdef df_word_kind kind
+        cdef df_packing kind
         cdef int output
         for output in range(self.n_outputs):
             is_heavy |= self.is_heavy(k + output)
         has_tail = is_heavy and not self.is_of_classes
-        kind = df_choose_words(not self.has_hessian, self.rows.weight != NULL, is_heavy or self.is_wide)
+        kind = df_choose_packing(not self.has_hessian, self.rows.weight != NULL, is_heavy or self.is_wide)
         for output in range(self.n_outputs):
             scales[output].narrow_g = scales[output].exponent_g - df_gradient_shift(kind)
             scales[output].narrow_h = scales[output].exponent_h - df_hessian_shift(kind)

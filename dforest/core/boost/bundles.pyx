@@ -303,7 +303,7 @@ cdef class Bundles:
     tuning : dict
         `bundles`: whether columns may share a bundle; `lists`: whether columns that are worth no bundle are in lists, or, by
         default, whether they are if that pays; `packed_rows`: from how many rows on bundles share bytes; `narrow_codes`: columns
-        of more codes are wide; `word_rows`: the most rows that words stand for.
+        of more codes are wide; `packed_sum_rows`: the most rows that words stand for.
 
     Attributes
     ----------
@@ -342,7 +342,7 @@ cdef class Bundles:
         may_share = tuning.get("bundles", True)
         packs = may_share and data.n_rows >= tuning.get("packed_rows", PACKED_ROWS)
         together, listed = choose_bundles(facts, min_samples, may_share, tuning.get("lists"), packs)
-        together = self.lay_out(facts, together, listed, may_share, packs, tuning.get("word_rows", DF_SPILL))
+        together = self.lay_out(facts, together, listed, may_share, packs, tuning.get("packed_sum_rows", DF_SPILL))
         self.write(columns, together, n_threads)
         if listed:
             self.write_lists(facts, listed)
@@ -357,16 +357,16 @@ cdef class Bundles:
         free(self.list_from)
         free(self.listed)
 
-    cdef lay_out(self, ColumnFacts facts, together, listed, bint may_share, bint packs, int64_t word_rows):
+    cdef lay_out(self, ColumnFacts facts, together, listed, bint may_share, bint packs, int64_t packed_sum_rows):
         """Give columns their entries. Returns the columns of each byte, ascending."""
         cdef Py_ssize_t item, m = 0, j, d = 0
         cdef int64_t entry = 0, origin, n_entries, digit_entries
         cdef BundledColumn* column
         # If no column has two codes of more rows than a word may have, words are enough once the more frequent one has no entry.
-        saves_sums = may_share and np.max(facts.most) <= word_rows
+        saves_sums = may_share and np.max(facts.most) <= packed_sum_rows
         have_defaults = [
             len(members) > 1 or self.data.columns[<Py_ssize_t> members[0]].stored != NULL
-            or saves_sums and self.data.n_rows - facts.n_others[<Py_ssize_t> members[0]] > word_rows
+            or saves_sums and self.data.n_rows - facts.n_others[<Py_ssize_t> members[0]] > packed_sum_rows
             for members in together
         ]
         n_codes = np.asarray(facts.n_codes)

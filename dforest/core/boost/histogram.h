@@ -209,7 +209,7 @@ DF_INLINE void df_boost_cut_beside_default_loop(const int kind, const uint64_t *
     end = df_whole_lanes(n);
     for (int i = n; i < end; i++)
         prefixes[i] = sum;
-    df_boost_unpack_words(kind, prefixes, end, &first);
+    df_boost_unpack_sums(kind, prefixes, end, &first);
     for (int i = default_code - from; i < end; i++) {
         first.g[i] += total.gradient - others.gradient;
         first.h[i] += total.hessian - others.hessian;

@@ -17,7 +17,7 @@ cdef struct WideRoom:                  # what a search for cuts of a wide column
 
 cdef struct Search:                    # for cuts of a node
     int32_t slot                       # of its histogram
-    bint has_words
+    bint has_packed_sums
     int64_t n_rows
     const df_boost_sums* totals        # [n_outputs] what all rows add up to; only looked at if columns have defaults
     const df_boost_limits* limits      # [n_outputs]
@@ -37,7 +37,7 @@ cdef class Histograms:
     cdef const uint32_t* times         # [n_rows] integer weights; NULL: all are 1
     cdef object times_owner
     cdef int fill_kind                 # of words that rows would have without times
-    cdef int64_t word_rows             # the most that words stand for; 0: histograms are sums
+    cdef int64_t packed_sum_rows       # the most that words stand for; 0: histograms are sums
     cdef int width                     # words of an entry, and the most there may be
     cdef int max_width
     cdef uint64_t** slots              # [n_slots] memory for a histogram each, ...
@@ -52,20 +52,21 @@ cdef class Histograms:
 
     cdef int make_rooms(self) except -1
     cdef void use(self, int kind) noexcept nogil
-    cdef int32_t take(self, bint has_words) except -1 nogil
+    cdef int32_t take(self, bint has_packed_sums) except -1 nogil
     cdef void leave(self, int32_t* slot) noexcept nogil
-    cdef bint fits_words(self, int64_t n, int64_t most) noexcept nogil
+    cdef bint fits_packed_sums(self, int64_t n, int64_t most) noexcept nogil
     cdef void fill(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
                    const int32_t* quantised, uint64_t* words, uint64_t* sums) noexcept nogil
     cdef void fill_part(self, int part, int n_parts, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised,
-                        bint has_words) noexcept nogil
+                        bint has_packed_sums) noexcept nogil
     cdef void fill_slot(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
-                        const int32_t* quantised, int32_t slot, bint has_words) noexcept nogil
+                        const int32_t* quantised, int32_t slot, bint has_packed_sums) noexcept nogil
     cdef void fill_items(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
                          const int32_t* quantised, uint64_t* words) noexcept nogil
-    cdef void join_parts(self, Py_ssize_t item, int n_parts, int32_t slot, bint has_words) noexcept nogil
-    cdef void subtract(self, Py_ssize_t item, int32_t slot, int32_t other, bint had_words, bint has_words) noexcept nogil
-    cdef df_boost_entries entries_of(self, int32_t slot, Py_ssize_t output, bint has_words) noexcept nogil
+    cdef void join_parts(self, Py_ssize_t item, int n_parts, int32_t slot, bint has_packed_sums) noexcept nogil
+    cdef void subtract(self, Py_ssize_t item, int32_t slot, int32_t other, bint had_packed_sums,
+                       bint has_packed_sums) noexcept nogil
+    cdef df_boost_entries entries_of(self, int32_t slot, Py_ssize_t output, bint has_packed_sums) noexcept nogil
     cdef Py_ssize_t part_numbers(self) noexcept nogil
     cdef uint64_t* words_of_part(self, int part, Py_ssize_t output) noexcept nogil
     cdef uint64_t* sums_of_part(self, int part, Py_ssize_t output) noexcept nogil

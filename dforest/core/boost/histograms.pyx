@@ -23,7 +23,7 @@ from dforest.core.loops cimport (
     df_boost_write_subset, df_whole_lanes, loops,
 )
 from dforest.core.tree.buffers cimport DF_RED_ZONE, ensure_room
-from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_sums_of, df_word_of_sums
+from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_packed_sums, df_sums_of
 
 cdef extern from "core/red_zones.h" nogil:
     void df_close_array(void* end, int size)
@@ -54,14 +54,14 @@ cdef class Histograms:
     ----------
     bundles : Bundles
     kind : int
-        How gradients and Hessians are packed into words, a `df_word_kind` of boost.h: that of the first tree, and of the longest
+        How gradients and Hessians are packed into words, a `df_packing` of boost.h: that of the first tree, and of the longest
         words that other trees may have.
     n_parts : int
         Into how many parts the rows of a node are divided, at most.
     times : ndarray of shape (n_rows,), dtype uint32, or None
         Integer weights. None: all are 1.
     tuning : dict
-        `word_rows`: the most rows that words stand for.
+        `packed_sum_rows`: the most rows that words stand for.
     n_outputs : int
     plane : int
         The quantised gradients of an output are so many behind those of the output before.
@@ -76,8 +76,8 @@ cdef class Histograms:
         if times is not None:
             self.times = &times[0]
             self.times_owner = times
-        self.word_rows = min(<int64_t> DF_SPILL if times is None else <int64_t> DF_WEIGHTED_SPILL,
-                             tuning.get("word_rows", DF_SPILL))
+        self.packed_sum_rows = min(<int64_t> DF_SPILL if times is None else <int64_t> DF_WEIGHTED_SPILL,
+                                   tuning.get("packed_sum_rows", DF_SPILL))
         self.use(kind)
         self.max_width = self.width
         self.n_items, self.n_entries, self.first = bundles.n_items, bundles.n_entries, bundles.first
@@ -151,10 +151,10 @@ cdef class Histograms:
         self.kind = kind if self.times == NULL else <int> DF_WIDE_WORDS
         self.width = 2 if self.kind == DF_WIDE_WORDS else 1
 
-    cdef int32_t take(self, bint has_words) except -1 nogil:
+    cdef int32_t take(self, bint has_packed_sums) except -1 nogil:
         """The number of a slot, for a node to have whose histogram has words, or has sums."""
         cdef Py_ssize_t number = self.n_slots
-        cdef int32_t width = 1 if has_words else 3
+        cdef int32_t width = 1 if has_packed_sums else 3
         cdef size_t size = self.n_outputs * (width * self.n_entries + DF_RED_ZONE) * sizeof(uint64_t) + 1
         cdef Py_ssize_t k
         if self.n_unused > 0:
@@ -185,9 +185,9 @@ cdef class Histograms:
             self.n_unused += 1
             slot[0] = -1
 
-    cdef bint fits_words(self, int64_t n, int64_t most) noexcept nogil:
+    cdef bint fits_packed_sums(self, int64_t n, int64_t most) noexcept nogil:
         """Whether words are enough for a histogram of n rows, of which at most `most` have one entry."""
-        return self.kind != DF_WIDE_WORDS and min(n, most) <= self.word_rows
+        return self.kind != DF_WIDE_WORDS and min(n, most) <= self.packed_sum_rows
 
     cdef void fill(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
                    const int32_t* quantised, uint64_t* words, uint64_t* sums) noexcept nogil:
@@ -215,7 +215,7 @@ cdef class Histograms:
                     memset(sums + k * n_entries + at, 0, n_at * sizeof(uint64_t))
             i = 0
             while i < n:
-                m = n - i if sums == NULL else min(max(<int64_t> 1, self.word_rows), n - i)
+                m = n - i if sums == NULL else min(max(<int64_t> 1, self.packed_sum_rows), n - i)
                 self.fill_items(item, end, rows + i if rows != NULL else NULL, first + i, m, quantised, words)
                 if sums != NULL:
                     loops.boost.spill[self.kind](words + self.width * at, n_at, <int64_t*> sums + at,
@@ -235,7 +235,7 @@ cdef class Histograms:
             <int> item, <int> last, words)
 
     cdef void fill_part(self, int part, int n_parts, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised,
-                        bint has_words) noexcept nogil:
+                        bint has_packed_sums) noexcept nogil:
         """Add up a part of n rows, one of several, into the part's memory."""
         cdef int64_t begin = n * part // n_parts, end = n * (part + 1) // n_parts
         cdef Py_ssize_t k
@@ -243,7 +243,7 @@ cdef class Histograms:
         for k in range(self.n_outputs):
             words = self.words_of_part(part, k)
             self.fill(0, self.n_items, rows + begin if rows != NULL else NULL, first + begin, end - begin,
-                      quantised + k * self.plane, words, NULL if has_words else self.sums_of_part(part, k))
+                      quantised + k * self.plane, words, NULL if has_packed_sums else self.sums_of_part(part, k))
 
     cdef Py_ssize_t part_numbers(self) noexcept nogil:
         """How many numbers a part has for an output: words, and sums behind."""
@@ -258,20 +258,20 @@ cdef class Histograms:
         return self.words_of_part(part, output) + self.max_width * self.n_entries + DF_RED_ZONE
 
     cdef void fill_slot(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
-                        const int32_t* quantised, int32_t slot, bint has_words) noexcept nogil:
+                        const int32_t* quantised, int32_t slot, bint has_packed_sums) noexcept nogil:
         """Add up n rows in some items, into the slot."""
         cdef Py_ssize_t k
         cdef uint64_t* to
         for k in range(self.n_outputs):
             to = self.of_slot(slot, k)
-            self.fill(item, last, rows, first, n, quantised + k * self.plane, to if has_words else self.parts[0],
-                      NULL if has_words else to)
+            self.fill(item, last, rows, first, n, quantised + k * self.plane, to if has_packed_sums else self.parts[0],
+                      NULL if has_packed_sums else to)
 
     cdef uint64_t* of_slot(self, int32_t slot, Py_ssize_t output) noexcept nogil:
         """The histogram of an output in a slot, which has room for sums of each output, or for words alone."""
         return self.slots[slot] + output * (self.slot_widths[slot] * self.n_entries + DF_RED_ZONE)
 
-    cdef void join_parts(self, Py_ssize_t item, int n_parts, int32_t slot, bint has_words) noexcept nogil:
+    cdef void join_parts(self, Py_ssize_t item, int n_parts, int32_t slot, bint has_packed_sums) noexcept nogil:
         """Have the entries of an item in a slot, when all parts are filled."""
         cdef Py_ssize_t begin, end, i, _, part, k
         cdef uint64_t* to
@@ -279,18 +279,19 @@ cdef class Histograms:
         for k in range(self.n_outputs):
             to = self.of_slot(slot, k)
             begin, end = self.first[item], self.first[item + 1]
-            for _ in range(1 if has_words else 3):
+            for _ in range(1 if has_packed_sums else 3):
                 for part in range(n_parts):
-                    words = self.words_of_part(part, k) if has_words else self.sums_of_part(part, k)
+                    words = self.words_of_part(part, k) if has_packed_sums else self.sums_of_part(part, k)
                     for i in range(begin, end):
                         to[i] = words[i] + (to[i] if part > 0 else 0)
                 begin += self.n_entries
                 end += self.n_entries
 
-    cdef void subtract(self, Py_ssize_t item, int32_t slot, int32_t other, bint had_words, bint has_words) noexcept nogil:
+    cdef void subtract(self, Py_ssize_t item, int32_t slot, int32_t other, bint had_packed_sums,
+                       bint has_packed_sums) noexcept nogil:
         """Have the entries of an item for a large child in the slot of its parent, given the small child's slot `other`.
 
-        IN had_words, has_words : the forms of the parent's histogram, and of both children's
+        IN had_packed_sums, has_packed_sums : the forms of the parent's histogram, and of both children's
         """
         cdef Py_ssize_t begin, end, n = self.n_entries, i, _, k
         cdef uint64_t* to
@@ -298,22 +299,22 @@ cdef class Histograms:
         for k in range(self.n_outputs):
             to, less = self.of_slot(slot, k), self.of_slot(other, k)
             begin, end = self.first[item], self.first[item + 1]
-            if has_words and not had_words:
+            if has_packed_sums and not had_packed_sums:
                 for i in range(begin, end):    # a word takes the place of a sum that is not needed any more
-                    to[i] = df_word_of_sums(self.kind, <int64_t> to[i], <int64_t> to[n + i], <int64_t> to[2 * n + i]) - less[i]
+                    to[i] = df_packed_sums(self.kind, <int64_t> to[i], <int64_t> to[n + i], <int64_t> to[2 * n + i]) - less[i]
                 continue
-            for _ in range(1 if has_words else 3):
+            for _ in range(1 if has_packed_sums else 3):
                 for i in range(begin, end):
                     to[i] -= less[i]
                 begin += n
                 end += n
 
-    cdef df_boost_entries entries_of(self, int32_t slot, Py_ssize_t output, bint has_words) noexcept nogil:
+    cdef df_boost_entries entries_of(self, int32_t slot, Py_ssize_t output, bint has_packed_sums) noexcept nogil:
         """All entries of an output in a slot."""
         cdef const uint64_t* words = self.of_slot(slot, output)
         cdef const int64_t* sums = <const int64_t*> words
         cdef df_boost_entries entries
-        entries.words = words if has_words else NULL
+        entries.words = words if has_packed_sums else NULL
         entries.sums = NULL
         entries.g, entries.h, entries.n = sums, sums + self.n_entries, sums + 2 * self.n_entries
         return entries
@@ -328,7 +329,7 @@ cdef class Histograms:
 
         OUT best : `feature` is -1 if no column is tried; `most` are rows of the item's most frequent entry, if all are tried
         """
-        cdef df_boost_entries entries = self.entries_of(search.slot, 0, search.has_words)
+        cdef df_boost_entries entries = self.entries_of(search.slot, 0, search.has_packed_sums)
         if self.bundles.digits_from[item + 1] - self.bundles.digits_from[item] > 1:
             entries = entries_at(&entries, self.first[item])
             self.find_cut_of_digits(item, &entries, search, best)
@@ -439,7 +440,7 @@ cdef class Histograms:
     cdef df_boost_entries entries_of_column(self, const BundledColumn* column, const Search* search, Py_ssize_t output,
                                             const df_boost_arrays* unpacked) noexcept nogil:
         """The entries of all codes of a column in an output. OUT unpacked : where they are, if the column has a default"""
-        cdef df_boost_entries entries = self.entries_of(search.slot, output, search.has_words)
+        cdef df_boost_entries entries = self.entries_of(search.slot, output, search.has_packed_sums)
         entries = entries_at(&entries, column.first)
         if column.default >= 0:
             self.unpack(column, search.totals + output, &entries, unpacked)

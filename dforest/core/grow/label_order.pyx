@@ -190,7 +190,7 @@ cdef class LabelOrder:
                     self.add_up(&scale, j, &sums[at, 0])
                     at += self.data.columns[j].n_codes + 1
 
-    def rank_sums(self, const int64_t[:, :, ::1] sums not None):
+    def rank_packed_sums(self, const int64_t[:, :, ::1] sums not None):
         """The ranks of trees' labels, given the sums of all rows that order them: ndarray of shape (n_trees, n_ranks)."""
         cdef Py_ssize_t t, j, at
         cdef uint32_t* into
@@ -320,5 +320,5 @@ class LabelSums:
         return sums
 
     def rank(self, sums):
-        """See `LabelOrder.rank_sums`."""
-        return self._orders[0].rank_sums(sums)
+        """See `LabelOrder.rank_packed_sums`."""
+        return self._orders[0].rank_packed_sums(sums)

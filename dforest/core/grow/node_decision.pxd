@@ -115,7 +115,7 @@ cdef class SmallSubtree:
     cdef Splitter splitter
     cdef readonly Py_ssize_t max_records  # of a small subtree; 0: there are none
     cdef bint is_random            # cuts are random, else the best ones
-    cdef int words                 # what the words of records are: see few.h
+    cdef int words                 # what the words of records are: see unordered.h
     cdef const TreeRecords* tree_records        # of the tree at hand, lent
     cdef df_small_subtree* small
     cdef void* memory              # of `small`

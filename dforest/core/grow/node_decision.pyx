@@ -19,13 +19,13 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from dforest.core.loops cimport (
-    DF_FEW_DRAWS, DF_SMALL, DF_SMALL_PAIRS, DF_SMALL_SLOTS, DF_SMALL_SUMS, df_small_node, df_small_scale, loops,
+    DF_SMALL, DF_SMALL_BINARY, DF_SMALL_SLOTS, DF_SMALL_SUMS, DF_UNORDERED_DRAWS, df_small_node, df_small_scale, loops,
 )
 from dforest.core.prefetch cimport df_prefetch
 from dforest.core.search.chooser cimport FastScans, scans_of
 from dforest.core.search.outputs cimport own_criterion
-from dforest.core.search.sums cimport LANE_SUMS, NO_SUMS, PAIR_SUMS
-from dforest.core.search.words cimport DF_CLASS_LANES, DF_LANE_DRAWS, df_sum_word
+from dforest.core.search.sums cimport BINARY_SUMS, CLASS_COUNTER_SUMS, NO_SUMS
+from dforest.core.search.packed_sums cimport DF_CLASS_COUNTER_DRAWS, DF_COUNTED_CLASSES, df_pack_sum
 from dforest.core.types cimport CLASS_WEIGHTS, CONTINUOUS, OUTPUTS, Record, code_at, data_row
 from dforest.rules.bounds cimport df_clip
 from dforest.rules.cut cimport df_is_side_valid, df_min_draws
@@ -148,7 +148,7 @@ cdef class NodeDecision:
             self.bounds_fractions |= objective.predicts_shares and self.n_weights == 2 and data.columns[j].direction != 0
         self.n_node_values = criterion.n_outputs + 1
         if (criterion.is_built_in and splitter.is_built_in and criterion.kind == CLASS_WEIGHTS
-                and criterion.n_classes > DF_CLASS_LANES):
+                and criterion.n_classes > DF_COUNTED_CLASSES):
             criterion.compact_below = splitter.tuning.get("records_per_class", RECORDS_PER_CLASS) * criterion.n_classes
         self.sums_kind = criterion.sums_kind() if criterion.is_built_in and data.weight == NULL else NO_SUMS
         criterion.attach(max_records)
@@ -208,8 +208,8 @@ cdef class NodeDecision:
 
     cdef inline SumsKind sums_of_sides(self, const Node* node) noexcept nogil:
         cdef int64_t n_draws = node.statistics[0] if node.statistics != NULL else 0
-        if n_draws == 0 or (self.sums_kind == LANE_SUMS and n_draws > DF_LANE_DRAWS) or (
-                self.sums_kind == PAIR_SUMS and n_draws >> 32):
+        if n_draws == 0 or (self.sums_kind == CLASS_COUNTER_SUMS and n_draws > DF_CLASS_COUNTER_DRAWS) or (
+                self.sums_kind == BINARY_SUMS and n_draws >> 32):
             return NO_SUMS
         return self.sums_kind
 
@@ -407,7 +407,7 @@ cdef class SmallSubtree:
             if (self.is_random and splitter.method == "dense" and data.columns[j].kind == CONTINUOUS
                     and not data.columns[j].has_keys):
                 return                     # a random cut between ranks is looked for among all values
-        self.words = scans.small_words
+        self.words = scans.small_packing
         if self.words > 0:
             most = DF_SMALL if self.is_random else loops.small_records[self.words]
             self.max_records = min(<Py_ssize_t> DF_SMALL, splitter.tuning.get("small_up_to", most))
@@ -469,7 +469,7 @@ cdef class SmallSubtree:
             n_draws += node.records[i].count
             if small.byte_rows != NULL:
                 df_prefetch(small.byte_rows + <size_t> data_row(node.rows, node.records[i].row) * small.byte_stride)
-        if n_draws > DF_FEW_DRAWS:
+        if n_draws > DF_UNORDERED_DRAWS:
             return False
         small.columns = node.columns
         small.data_rows = node.rows
@@ -480,10 +480,10 @@ cdef class SmallSubtree:
             small.order[i] = <uint8_t> i
             small.target[i] = record.target
             if self.words == DF_SMALL_SUMS:
-                small.word[i] = df_sum_word(record.count, record.target)
+                small.word[i] = df_pack_sum(record.count, record.target)
                 small.y[i] = node.y[record.row]
-            elif self.words == DF_SMALL_PAIRS:
-                small.pair[i] = <uint16_t> (record.count << (8 * record.target))
+            elif self.words == DF_SMALL_BINARY:
+                small.binary_counts[i] = <uint16_t> (record.count << (8 * record.target))
             else:
                 small.word[i] = <uint64_t> record.count << (8 * record.target)
         small.scales[0].centre = open_node.at.centre

@@ -41,9 +41,9 @@ DF_INLINE uint64_t df_mask_of_bytes(const uint8_t *codes, uint8_t cut, uint8_t a
 /* Add up a record's draws of weight 1 if it goes left. Counts of several records are added by words of 64 bits that wrap. */
 DF_INLINE void df_add_left(df_sums_kind kind, const df_record *record, uint64_t goes_left, uint64_t *left) {
     const uint64_t taken = 0 - goes_left, count = record->count & taken;
-    if (kind == DF_PAIR_SUMS) {
+    if (kind == DF_BINARY_SUMS) {
         left[0] += count << (32 * record->target);
-    } else if (kind == DF_LANE_SUMS) {
+    } else if (kind == DF_CLASS_COUNTER_SUMS) {
         const uint64_t word = count << (16 * (record->target & 3)), is_above = 0 - (uint64_t)(record->target >> 2);
         left[0] += word & ~is_above;
         left[1] += word & is_above;
@@ -92,10 +92,10 @@ DF_INLINE int df_divide_some(const df_record *records, int n, uint64_t mask, df_
         if (kind != DF_NO_SUMS) { /* in the lower halves, where a record's row is */
             const __mmask8 taken = (__mmask8)_pdep_u32(goes_left, 0x55);
             const __m512i count = _mm512_srli_epi64(four, 32), target = _mm512_shuffle_epi32(four, (_MM_PERM_ENUM)0x32);
-            if (kind == DF_PAIR_SUMS) {
+            if (kind == DF_BINARY_SUMS) {
                 const __m512i shift = _mm512_and_si512(_mm512_slli_epi64(target, 5), _mm512_set1_epi64(32));
                 first = _mm512_mask_add_epi64(first, taken, first, _mm512_sllv_epi64(count, shift));
-            } else if (kind == DF_LANE_SUMS) {
+            } else if (kind == DF_CLASS_COUNTER_SUMS) {
                 const __m512i shift = _mm512_and_si512(_mm512_slli_epi64(target, 4), _mm512_set1_epi64(48));
                 const __mmask8 above = _mm512_test_epi64_mask(target, _mm512_set1_epi64(4));
                 const __m512i word = _mm512_sllv_epi64(count, shift);
@@ -128,10 +128,10 @@ DF_INLINE int df_divide_some(const df_record *records, int n, uint64_t mask, df_
 static inline int df_divide_records(const df_record *records, int n, uint64_t mask, df_sums_kind kind, df_record *to_left,
                                     df_record *to_right, uint64_t *left) {
     switch (kind) {
-    case DF_PAIR_SUMS:
-        return df_divide_some(records, n, mask, DF_PAIR_SUMS, to_left, to_right, left);
-    case DF_LANE_SUMS:
-        return df_divide_some(records, n, mask, DF_LANE_SUMS, to_left, to_right, left);
+    case DF_BINARY_SUMS:
+        return df_divide_some(records, n, mask, DF_BINARY_SUMS, to_left, to_right, left);
+    case DF_CLASS_COUNTER_SUMS:
+        return df_divide_some(records, n, mask, DF_CLASS_COUNTER_SUMS, to_left, to_right, left);
     case DF_NUMBER_SUMS:
         return df_divide_some(records, n, mask, DF_NUMBER_SUMS, to_left, to_right, left);
     default:

@@ -20,7 +20,7 @@ typedef struct {
     int n;
     int n_missing; /* features of which values are missing */
     const uint32_t *row;
-    const uint64_t *word; /* as few.h has them for classes and sums; pairs are two classes */
+    const uint64_t *word; /* as unordered.h has them for classes and sums; binary counts are of two classes */
     uint32_t feature[DF_DRAFTS];
     uint64_t stream_key[DF_DRAFTS];
     double u[DF_DRAFTS];
@@ -117,7 +117,7 @@ DF_INLINE uint64_t df_draft_draws(uint64_t word, const int kind) {
     uint64_t pairs;
     if (kind == DF_SMALL_SUMS)
         return word >> DF_SUM_BITS;
-    if (kind == DF_SMALL_PAIRS)
+    if (kind == DF_SMALL_BINARY)
         return (word & 255) + (word >> 8);
     pairs = (word & 0x00FF00FF00FF00FFull) + (word >> 8 & 0x00FF00FF00FF00FFull);
     pairs += pairs >> 32;
@@ -140,7 +140,7 @@ DF_INLINE void df_draft_scores(const df_small_subtree *small, const int kind, co
                 const double d = weight * sum - n_left[k] * open->measure.remainder;
                 squares[k] = d * d;
             }
-        else if (kind == DF_SMALL_PAIRS)
+        else if (kind == DF_SMALL_BINARY)
             for (int k = 0; k < DF_UNIFORMS; k++) {
                 const double d = weight * df_from_bits(left[first + k] & 255) - n_left[k] * (double)open->of_class[0];
                 squares[k] = d * d + d * d;
@@ -217,7 +217,7 @@ DF_INLINE void df_small_search_random(df_small_subtree *small, const int kind, d
     }
     for (int i = 0; i < node->n; i++) {
         row[i] = small->row[run[i]];
-        word[i] = kind == DF_SMALL_PAIRS ? small->pair[run[i]] : small->word[run[i]];
+        word[i] = kind == DF_SMALL_BINARY ? small->binary_counts[run[i]] : small->word[run[i]];
         total += word[i];
     }
     drafts.row = row;

@@ -30,7 +30,7 @@ from libc.string cimport memcpy, memset
 from dforest.core.loops cimport DF_MASKED, df_mask_of_bytes, loops
 from dforest.core.sampling cimport FEW_ROWS, Work, count_blocks, draws_of_block, rows_of_block
 from dforest.core.search.sums cimport NO_SUMS, SumsKind
-from dforest.core.search.words cimport pack_sums
+from dforest.core.search.packed_sums cimport pack_sums
 from dforest.core.types cimport MAX_BUCKETS, bucket_of, column_t, data_row
 from dforest.rules.cut cimport df_category_goes_left, df_goes_left
 

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "core/row_codes.h"
-#include "core/search/few.h"
+#include "core/search/unordered.h"
 
 enum {
     DF_SMALL_LANES = 64, /* most lanes */
@@ -167,8 +167,8 @@ DF_INLINE void df_lane_take(const uint8_t *const *rows, int is_long, const uint8
 
 /* Left sides of two classes. IN first, count : [DF_SMALL_LANES] in the order of the node, draws of class 0 and of both, 0 beyond n.
  * OUT firsts, lefts : the sums of these */
-DF_INLINE void df_lane_add_pairs(const uint8_t *codes, uint64_t lanes, int n, int room, const uint8_t *first, const uint8_t *count,
-                                  uint8_t *firsts, uint8_t *lefts) {
+DF_INLINE void df_lane_add_binary(const uint8_t *codes, uint64_t lanes, int n, int room, const uint8_t *first,
+                                  const uint8_t *count, uint8_t *firsts, uint8_t *lefts) {
 #if defined(__AVX2__)
     for (int begin = 0; begin < df_lanes_of(room); begin += DF_VECTOR_LANES) {
         const __m256i own = df_lane_load(codes + begin), in_use = df_lane_of_bits((uint32_t)(lanes >> begin));
@@ -198,7 +198,7 @@ DF_INLINE void df_lane_add_classes(const uint8_t *codes, uint64_t lanes, int n, 
 #if defined(__AVX2__)
     for (int begin = 0; begin < df_lanes_of(room); begin += DF_VECTOR_LANES) {
         const __m256i own = df_lane_load(codes + begin), in_use = df_lane_of_bits((uint32_t)(lanes >> begin));
-        uint8_t sums[2][DF_FEW_CLASSES][DF_VECTOR_LANES]; /* in turns: records of one class need not wait for each other */
+        uint8_t sums[2][DF_UNORDERED_CLASSES][DF_VECTOR_LANES]; /* in turns: records of one class need not wait for each other */
         __m256i all = _mm256_setzero_si256();
         for (int k = 0; k < n_classes; k++) {
             df_lane_store(sums[0][k], all);
@@ -216,7 +216,7 @@ DF_INLINE void df_lane_add_classes(const uint8_t *codes, uint64_t lanes, int n, 
         df_lane_store(lefts + begin, _mm256_and_si256(all, in_use));
     }
 #else
-    uint8_t own[DF_SMALL_LANES], sums[DF_FEW_CLASSES][DF_SMALL_LANES], all[DF_SMALL_LANES] = {0};
+    uint8_t own[DF_SMALL_LANES], sums[DF_UNORDERED_CLASSES][DF_SMALL_LANES], all[DF_SMALL_LANES] = {0};
     memcpy(own, codes, (size_t)df_lanes_of(room));
     memset(sums, 0, sizeof(sums));
     DF_EACH_SIDE(uint8_t, side, sums[class_of[j]][i] = (uint8_t)(sums[class_of[j]][i] + (count[j] & side));

@@ -22,7 +22,7 @@ typedef struct {
     uint64_t word[DF_SMALL_LANES];     /* sums */
     uint8_t count[DF_SMALL_LANES];     /* else */
     uint8_t class_of[DF_SMALL_LANES];  /* classes */
-    uint8_t first[DF_SMALL_LANES];     /* pairs: draws of class 0 */
+    uint8_t first[DF_SMALL_LANES];     /* two classes: draws of class 0 */
 } df_small_values;
 
 /* The columns that a node tries, and what it has of them. */
@@ -56,7 +56,7 @@ static inline void df_small_copy_codes(df_small_subtree *small, uint32_t feature
         }
         for (int i = n; i < DF_SMALL; i++)
             code[i] = 0;
-        df_few_ranks_loop(code, n, DF_SMALL, rank);
+        df_unordered_ranks_loop(code, n, DF_SMALL, rank);
         codes->is_ranked[slot] = 1;
         codes->missing[slot] = UINT8_MAX; /* above all ranks: no value is missing */
         for (int i = 0; i < n; i++) {
@@ -107,7 +107,7 @@ static inline void df_small_begin(df_small_subtree *small, const int kind) {
     memcpy(small->nodes[0].words, words[0], sizeof(words[0]));
     for (int i = 0; i < small->nodes[0].n; i++) {
         small->bytes.count[i] = (uint8_t)small->count[i];
-        small->bytes.first[i] = (uint8_t)(kind == DF_SMALL_PAIRS ? small->pair[i] : 0);
+        small->bytes.first[i] = (uint8_t)(kind == DF_SMALL_BINARY ? small->binary_counts[i] : 0);
         small->bytes.class_of[i] = (uint8_t)small->target[i];
     }
     small->codes.n_slots = 0;
@@ -151,7 +151,7 @@ DF_INLINE void df_small_order_values(const df_small_subtree *small, const int ki
         return;
     }
     df_lane_of_run(small->bytes.count, is_long, run, n, room, values->count);
-    if (kind == DF_SMALL_PAIRS)
+    if (kind == DF_SMALL_BINARY)
         df_lane_of_run(small->bytes.first, is_long, run, n, room, values->first);
     else
         df_lane_of_run(small->bytes.class_of, is_long, run, n, room, values->class_of);
@@ -161,7 +161,8 @@ DF_INLINE void df_small_order_values(const df_small_subtree *small, const int ki
 DF_INLINE void df_small_score(const df_small_subtree *small, const int kind, const df_small_open *open, const int room,
                               df_small_pass *pass, float *top) {
     const int lanes = df_lanes_of(room);
-    const float weight = (float)open->draws, least = small->least > DF_FEW_DRAWS ? DF_FEW_DRAWS + 1 : (float)small->least;
+    const float weight = (float)open->draws;
+    const float least = small->least > DF_UNORDERED_DRAWS ? DF_UNORDERED_DRAWS + 1 : (float)small->least;
     float lefts[DF_SMALL_LANES], squares[DF_SMALL_LANES];
     if (kind == DF_SMALL_SUMS) {
         const double w = (double)open->draws, shift = (double)open->measure.mean + (double)DF_SUM_BIAS;
@@ -175,7 +176,7 @@ DF_INLINE void df_small_score(const df_small_subtree *small, const int kind, con
     } else {
         for (int i = 0; i < lanes; i++)
             lefts[i] = (float)pass->lefts[i];
-        for (int i = 0; i < lanes && kind == DF_SMALL_PAIRS; i++) {
+        for (int i = 0; i < lanes && kind == DF_SMALL_BINARY; i++) {
             const float d = weight * (float)pass->firsts[i] - lefts[i] * (float)open->of_class[0];
             squares[i] = d * d;
         }
@@ -207,8 +208,8 @@ DF_INLINE double df_small_exact_score(const df_small_subtree *small, const int k
                                       const df_small_pass *pass, int lane) {
     const double weight = (double)open->draws, left = pass->lefts[lane];
     double squares = 0.0;
-    if (kind == DF_SMALL_PAIRS)
-        return df_pair_score(pass->firsts[lane], left, weight, (double)open->of_class[0]);
+    if (kind == DF_SMALL_BINARY)
+        return df_binary_score(pass->firsts[lane], left, weight, (double)open->of_class[0]);
     if (kind == DF_SMALL_SUMS)
         return df_sum_score(pass->sums[lane], weight, (double)open->measure.mean + (double)DF_SUM_BIAS, open->measure.remainder);
     for (int k = 0; k < small->n_classes; k++) {
@@ -245,7 +246,7 @@ static inline int df_small_turn(const df_small_subtree *small, const int kind, c
                     continue;
                 }
                 to->lefts[i] = (uint8_t)(to->lefts[i] + values->count[j]);
-                if (kind == DF_SMALL_PAIRS)
+                if (kind == DF_SMALL_BINARY)
                     to->firsts[i] = (uint8_t)(to->firsts[i] + values->first[j]);
                 else
                     to->of_class[values->class_of[j]][i] = (uint8_t)(to->of_class[values->class_of[j]][i] + values->count[j]);
@@ -362,8 +363,8 @@ DF_INLINE float df_small_try(df_small_subtree *small, const int kind, const df_s
         df_lane_take(codes, df_small_is_long(small), open->run, room, pass->codes);
         pass->first = first;
         pass->missing_left = 0;
-        if (kind == DF_SMALL_PAIRS)
-            df_lane_add_pairs(pass->codes, lanes, n, room, values->first, values->count, pass->firsts, pass->lefts);
+        if (kind == DF_SMALL_BINARY)
+            df_lane_add_binary(pass->codes, lanes, n, room, values->first, values->count, pass->firsts, pass->lefts);
         else if (kind == DF_SMALL_CLASSES)
             df_lane_add_classes(pass->codes, lanes, n, room, values->class_of, values->count, small->n_classes, pass->of_class,
                                  pass->lefts);

@@ -2,8 +2,8 @@
  *
  * A *small subtree* is such a subtree: a node of at most DF_SMALL records and all that is below it. Most nodes that a deep tree
  * splits have eight records or fewer, so what counts here is what a node costs whatever it has. What a small subtree's records
- * say is copied once: the i-th has word[i] or pair[i], target[i] and row[i]. `order` has their numbers, those of each node
- * together: a node is a *run* of `order`, and a split parts a run. No record moves. Of five records and two splits,
+ * say is copied once: the i-th has word[i] or binary_counts[i], target[i] and row[i]. `order` has their numbers, those of each
+ * node together: a node is a *run* of `order`, and a split parts a run. No record moves. Of five records and two splits,
  *
  *     order            nodes
  *     0 1 2 3 4        a: 0 to 4
@@ -23,7 +23,7 @@
 #include "core/column.h"
 #include "core/grow/small_draws.h"
 #include "core/row_codes.h"
-#include "core/search/few.h"
+#include "core/search/unordered.h"
 #include "core/search/random_cut.h"
 #include "rules/cut.h"
 #include "rules/feature_order.h"
@@ -36,8 +36,8 @@ enum {
     DF_SMALL_SLOTS = 64  /* most features whose codes are copied */
 };
 
-/* What the words of records are: see few.h. */
-enum { DF_SMALL_PAIRS = 1, DF_SMALL_CLASSES, DF_SMALL_SUMS };
+/* What the words of records are: see unordered.h. */
+enum { DF_SMALL_BINARY = 1, DF_SMALL_CLASSES, DF_SMALL_SUMS };
 
 typedef struct {
     double centre;
@@ -80,8 +80,8 @@ typedef struct {
     float rough[DF_SMALL];
     uint8_t codes[DF_SMALL];
     uint8_t lefts[DF_SMALL];                    /* draws on the left; not of sums */
-    uint8_t firsts[DF_SMALL];                   /* pairs: of class 0 */
-    uint8_t of_class[DF_FEW_CLASSES][DF_SMALL]; /* classes: of each */
+    uint8_t firsts[DF_SMALL];                   /* two classes: of class 0 */
+    uint8_t of_class[DF_UNORDERED_CLASSES][DF_SMALL]; /* classes: of each */
     uint64_t sums[DF_SMALL];                    /* sums: words */
 } df_small_pass;
 
@@ -108,11 +108,11 @@ typedef struct {
     int32_t target[DF_SMALL];
     double y[DF_SMALL];      /* sums */
     uint64_t word[DF_SMALL]; /* classes, sums */
-    uint16_t pair[DF_SMALL]; /* pairs */
+    uint16_t binary_counts[DF_SMALL]; /* two classes */
     uint8_t order[2 * DF_SMALL]; /* the second half is looked at, but does not matter */
     struct {
         uint8_t count[DF_SMALL], first[DF_SMALL], class_of[DF_SMALL];
-    } bytes; /* what cuts of classes are scored by: pairs have a first class */
+    } bytes; /* what cuts of classes are scored by: two have a first one */
     df_small_codes codes;
     df_small_pass passes[2 * DF_SMALL_TRIES];
     df_small_scale scales[2 * DF_SMALL]; /* the first is the uppermost node's, as it was made above */
@@ -124,7 +124,7 @@ typedef struct {
 /* A node that is open. */
 typedef struct {
     const uint8_t *run; /* its records' numbers */
-    int64_t of_class[DF_FEW_CLASSES];
+    int64_t of_class[DF_UNORDERED_CLASSES];
     df_measure measure; /* sums */
     int64_t draws;
     double score;  /* random cuts: of the best one so far; -1: there is none */
@@ -162,7 +162,7 @@ static inline int df_small_requantise(df_small_subtree *small, df_small_node *no
         const int k = run[i];
         const int32_t q = df_quantised(&quantiser, small->y[k]);
         small->target[k] = q;
-        small->word[k] = df_sum_word(small->count[k], q);
+        small->word[k] = df_pack_sum(small->count[k], q);
         smallest = q < smallest ? q : smallest;
         largest = q > largest ? q : largest;
     }
@@ -181,9 +181,9 @@ DF_INLINE int df_small_open_node(df_small_subtree *small, const int kind, df_sma
     uint64_t sum = 0;
     int is_pure = 0;
     open->run = run;
-    if (kind == DF_SMALL_PAIRS) {
+    if (kind == DF_SMALL_BINARY) {
         for (int i = 0; i < n; i++)
-            sum += small->pair[run[i]];
+            sum += small->binary_counts[run[i]];
         open->of_class[0] = (int64_t)(sum & 255); /* at most 255 draws: nothing runs over */
         open->of_class[1] = (int64_t)(sum >> 8);
         open->draws = open->of_class[0] + open->of_class[1];

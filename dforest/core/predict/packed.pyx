@@ -15,9 +15,9 @@ import numpy as np
 from dforest.core.predict.packing cimport node_numbers, slot_size, walk_tests, zero_paths
 from dforest.core.predict.quickscorer cimport QuickScorerTrees, max_quickscorer_leaves
 from dforest.core.predict.walk cimport (
-    DF_LANES, DF_MAX_KEYED, DF_MAX_PLACES, DF_NUMBERS, df_add_values, df_clear_table, df_fill_table,
-    df_fill_tiles32, df_fill_tiles64, df_key_slots, df_hash_table, df_keyed, df_mode, df_sparse_mode, df_stop, df_tree,
-    df_unpack_rows, df_value_row, df_walk_rows, df_walk_tiles, df_walk_trees,
+    DF_LANES, DF_MAX_KEYED, DF_MAX_PLACES, DF_NUMBERS, df_add_values, df_clear_table, df_fill_table, df_fill_tiles32,
+    df_fill_tiles64, df_hash_table, df_key_slots, df_keyed, df_mode, df_sparse_mode, df_stop, df_tree, df_unpack_rows,
+    df_value_row, df_walk_rows, df_walk_tiles, df_walk_trees,
 )
 from dforest.core.threads cimport parallel_for, poll
 from dforest.rules.bounds cimport df_clip

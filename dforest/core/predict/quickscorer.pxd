@@ -2,7 +2,7 @@
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
-from dforest.core.predict.walk cimport DF_LANES, DF_MAX_QUICKSCORER_LEAVES, df_leaf_test, df_quickscorer_tree, df_packed
+from dforest.core.predict.walk cimport DF_LANES, DF_MAX_QUICKSCORER_LEAVES, df_leaf_test, df_packed, df_quickscorer_tree
 
 
 cdef Py_ssize_t max_quickscorer_leaves(const df_packed* forest) noexcept nogil

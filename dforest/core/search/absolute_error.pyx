@@ -321,7 +321,7 @@ cdef class MedianChooser(MovingChooser):
             (<Medians> self.medians[o]).factor = (<MultiOutput> self.criterion).factor[o]
             (<Medians> self.medians[o]).open(&part)
 
-    cdef void clear(self, bint is_lone) noexcept nogil:
+    cdef void clear(self, bint is_single_cut) noexcept nogil:
         cdef Py_ssize_t o
         for o in range(self.criterion.n_outputs):
             memset((<Medians> self.medians[o]).left, 0, ((<Medians> self.medians[o]).n + 1) * sizeof(Level))

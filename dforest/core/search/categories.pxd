@@ -39,7 +39,7 @@ cdef class Categories:
     cdef void arrange(self, const Node* node, CutList* cuts) noexcept nogil
     cdef void look_up(self, const Node* node, Py_ssize_t feature) noexcept nogil
     cdef bint are_tied(self, const Column* column, Py_ssize_t n) noexcept nogil
-    cdef void take_singles(self, CutList* cuts) noexcept nogil
+    cdef void take_one_vs_rest(self, CutList* cuts) noexcept nogil
     cdef void rank(self, const Node* node, CutList* cuts) noexcept nogil
     cdef void merge(self, CutList* cuts) noexcept nogil
     cdef void take_up_to(self, const Column* column, uint64_t code) noexcept nogil

@@ -21,7 +21,7 @@ from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcpy, memmove, memset
 
 from dforest.core.loops cimport loops
-from dforest.core.search.cut_list cimport LONE, RUN, SINGLES
+from dforest.core.search.cut_list cimport ONE_VS_REST, RUN, SINGLE_CUT
 from dforest.rules.categories cimport (
     df_are_tied, df_category_is_before, df_draw_categories, df_draw_rank, df_is_drawn, df_label_orders, df_largest_class,
 )
@@ -92,7 +92,7 @@ cdef class Categories:
     cdef void arrange(self, const Node* node, CutList* cuts) noexcept nogil:
         """Turn a list over categories in ascending order, by statistics, into one of the cuts that are tried."""
         if self.one_hot:
-            self.take_singles(cuts)
+            self.take_one_vs_rest(cuts)
         else:
             self.rank(node, cuts)
 
@@ -110,7 +110,7 @@ cdef class Categories:
         """Whether the first n of `codes` have equal ranks in all orders of labels."""
         return df_are_tied(self.all_ranks, self.n_orders, column.n_codes + 1, self.codes, n)
 
-    cdef void take_singles(self, CutList* cuts) noexcept nogil:
+    cdef void take_one_vs_rest(self, CutList* cuts) noexcept nogil:
         """Left sides of 2, 5 and 9 draws become those of single categories, 2, 3 and 4; and 9, if values are missing."""
         cdef Py_ssize_t i, k, n = cuts.n, n_words = self.criterion.n_words
         cdef int64_t* left = cuts.left
@@ -121,7 +121,7 @@ cdef class Categories:
         for i in range(n - 1, 0, -1):
             for k in range(n_words):
                 left[i * n_words + k] -= left[(i - 1) * n_words + k]
-        cuts.kind = SINGLES
+        cuts.kind = ONE_VS_REST
         cuts.n = n + has_missing
 
     cdef void rank(self, const Node* node, CutList* cuts) noexcept nogil:
@@ -227,12 +227,12 @@ cdef class Categories:
         best.n_payload_words = n_words
 
     cdef void write(self, const Column* column, const CutList* cuts, Py_ssize_t entry, Split* best) noexcept nogil:
-        """Write the payload of a split by the cut of a list; of one that is LONE, `present` and `left_ones` say what it is."""
+        """Write the payload of a split by the cut of a list; of SINGLE_CUT, `present` and `left_ones` say what it is."""
         cdef Py_ssize_t i, at, n_words = (<Py_ssize_t> column.n_codes + 63) // 64
-        cdef bint has_all = cuts.kind == SINGLES and cuts.missing[0] > 0      # the last entry
+        cdef bint has_all = cuts.kind == ONE_VS_REST and cuts.missing[0] > 0  # the last entry
         cdef uint32_t code
         cdef uint64_t bit
-        if cuts.kind != LONE:
+        if cuts.kind != SINGLE_CUT:
             memset(self.present, 0, n_words * sizeof(uint64_t))
             memset(self.left_ones, 0, n_words * sizeof(uint64_t))
             for i in range(cuts.n - has_all):

@@ -17,13 +17,14 @@ of a criterion from elsewhere answer is checked before it is used.
 Scans are found by the exact class of a criterion: one that derives from it and scores otherwise has none, unless it
 registers its own. Each thread has its own `FastScans`, made for its criterion, which is configured by then.
 
-In nodes of few records, the cuts of a feature of numbers are found and scored at once (few.h): no list is made. `FewRecords`
-finds what a search through a list finds, but for one thing: where the best cut scores 0, it need not be the evenest.
+In nodes of few records, the cuts of a feature of numbers are found and scored at once (unordered.h): no list is made.
+`UnorderedRecords` finds what a search through a list finds, but for one thing: where the best cut scores 0, it need not be the
+evenest.
 """
 cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from dforest.core.loops cimport df_cut, df_few
+from dforest.core.loops cimport df_cut, df_unordered
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport CutList
 from dforest.core.types cimport Column, LeafRules, Node, Split
@@ -33,10 +34,10 @@ from dforest.rules.cut cimport df_min_draws, df_missing_goes_left, df_only_missi
 
 cdef class FastScans:
     cdef Criterion criterion         # whose cuts are scored
-    cdef readonly bint takes_words   # `best_word` takes the place of `best_cut`
-    cdef readonly bint takes_lanes   # so does `best_lanes`
-    cdef readonly int few            # most records of a node where `best_few` does; at most DF_FEW; 0: in none
-    cdef readonly int small_words    # small subtrees are grown whole, by such words: see small_subtree.h; 0: they are not
+    cdef readonly bint takes_packed_sums  # `best_packed_sum` takes the place of `best_cut`
+    cdef readonly bint takes_class_counters  # so does `best_class_counters`
+    cdef readonly int unordered      # most records of a node where `best_unordered` does; at most DF_UNORDERED; 0: in none
+    cdef readonly int small_packing  # small subtrees are grown whole, by such words: see small_subtree.h; 0: they are not
     cdef readonly bint has_bounds    # `CoarseSearch` knows bounds for its scores: two classes by Gini impurity
 
     # Take a node whose cuts are scored next.
@@ -44,17 +45,18 @@ cdef class FastScans:
 
     # The first cut of highest score among n >= 1, and that score; -1 if none is allowed. All have draws on both sides. The
     # statistics of the left sides are run[i] + offset, in words of scan.h; total: [n_words], the node's.
-    cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
-                              double* score) noexcept nogil
+    cdef Py_ssize_t best_packed_sum(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
+                                    double* score) noexcept nogil
 
-    # `best_word` for three to eight classes, in words of lanes.h: the left sides are run[i] + offset[0], and from class 4 on
-    # more[i] + offset[1]. Both arrays may be read up to the next multiple of 8.
-    cdef Py_ssize_t best_lanes(self, const uint64_t* run, const uint64_t* more, Py_ssize_t n, const uint64_t* offset,
-                               const int64_t* total, double* score) noexcept nogil
+    # `best_packed_sum` for three to eight classes, in words of class_counters.h: the left sides are run[i] + offset[0], and from
+    # class 4 on more[i] + offset[1]. Both arrays may be read up to the next multiple of 8.
+    cdef Py_ssize_t best_class_counters(self, const uint64_t* run, const uint64_t* more, Py_ssize_t n, const uint64_t* offset,
+                                        const int64_t* total, double* score) noexcept nogil
 
-    # The best cut among few records (few.h); all ways to part two records are worth the same. OUT cut : the first of the
+    # The best cut among few records (unordered.h); all ways to part two records are worth the same. OUT cut : the first of the
     # best ones
-    cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil
+    cdef void best_unordered(self, const df_unordered* unordered, uint64_t offset, const int64_t* total,
+                             df_cut* cut) noexcept nogil
 
 
 cdef class GiniScans(FastScans):
@@ -134,14 +136,14 @@ cdef inline void take_cut(Split* best, double score, int64_t n_left, uint64_t co
 
 
 @cython.final
-cdef class FewRecords:
+cdef class UnorderedRecords:
     cdef Criterion criterion
     cdef FastScans scans           # None: there are none
     cdef bint is_user_defined      # what they say is checked
-    cdef bint has_pairs            # words of two classes, in 16 bits
+    cdef bint is_binary            # words of two classes, in 16 bits
     cdef int64_t below             # nodes of fewer records are scanned here; 0: none are
     cdef bint is_open              # the node at hand is one of these:
-    cdef df_few few                # its records
+    cdef df_unordered unordered    # its records
     cdef double score              # of the last feature that was looked at
 
     cdef void open_node(self, const Node* node) noexcept nogil

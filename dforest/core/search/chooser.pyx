@@ -5,9 +5,9 @@ satisfy the leaf rules are a run among them, and the criterion picks the best of
 is taken (df_imbalance, numerics.h). With a feature that has a direction, each side of a cut has to predict within the node's
 bounds, and in the right order; such cuts, and single categories, are tested one by one.
 
-A `FewRecords` has up to 64 records, in no order.
+A `UnorderedRecords` has up to 64 records, in no order.
 
-A `FastScans` owns nothing; its loops are those of `dforest.core.loops`. A `Chooser` and a `FewRecords`
+A `FastScans` owns nothing; its loops are those of `dforest.core.loops`. A `Chooser` and a `UnorderedRecords`
 belong to one thread each, and own their scratch; the lists are a producer's.
 """
 cimport cython
@@ -16,11 +16,12 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from dforest.core.loops cimport (
-    DF_FEW, DF_FEW_CLASSES, DF_FEW_DRAWS, DF_FEW_NO_CODE, DF_SMALL_CLASSES, DF_SMALL_PAIRS, DF_SMALL_SUMS, loops,
+    DF_SMALL_BINARY, DF_SMALL_CLASSES, DF_SMALL_SUMS, DF_UNORDERED, DF_UNORDERED_CLASSES, DF_UNORDERED_DRAWS,
+    DF_UNORDERED_NO_CODE, loops,
 )
-from dforest.core.search.cut_list cimport LANES, LONE, RUN, SINGLES, add_missing, left_draws
+from dforest.core.search.cut_list cimport CLASS_COUNTERS, ONE_VS_REST, RUN, SINGLE_CUT, add_missing, left_draws
 from dforest.core.search.outputs cimport own_criterion
-from dforest.core.search.words cimport DF_CLASS_LANES, df_sum_word
+from dforest.core.search.packed_sums cimport DF_COUNTED_CLASSES, df_pack_sum
 from dforest.core.types cimport CLASS_WEIGHTS, Record, code_at
 from dforest.rules.bounds cimport df_middle_prediction
 from dforest.rules.criteria cimport df_measure_squares
@@ -82,61 +83,65 @@ cdef class FastScans:
     cdef void open_node(self, const Node* node) noexcept nogil:
         pass
 
-    cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
-                              double* score) noexcept nogil:
+    cdef Py_ssize_t best_packed_sum(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
+                                    double* score) noexcept nogil:
         return -1
 
-    cdef Py_ssize_t best_lanes(self, const uint64_t* run, const uint64_t* more, Py_ssize_t n, const uint64_t* offset,
-                               const int64_t* total, double* score) noexcept nogil:
+    cdef Py_ssize_t best_class_counters(self, const uint64_t* run, const uint64_t* more, Py_ssize_t n, const uint64_t* offset,
+                                        const int64_t* total, double* score) noexcept nogil:
         return -1
 
-    cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
+    cdef void best_unordered(self, const df_unordered* unordered, uint64_t offset, const int64_t* total,
+                             df_cut* cut) noexcept nogil:
         cut.score = -1.0
 
 
 cdef class GiniScans(FastScans):
-    """Gini impurity: two classes by all scans but that of lanes, more by this one and among few records."""
+    """Gini impurity: two classes by all scans but that of class counters, more by this one and among few records."""
 
     def __cinit__(self, Criterion criterion not None):
         cdef Py_ssize_t n_classes = criterion.n_classes
-        self.takes_words = self.has_bounds = n_classes == 2
-        self.takes_lanes = 2 < n_classes <= DF_CLASS_LANES
-        self.small_words = DF_SMALL_PAIRS if n_classes == 2 else DF_SMALL_CLASSES if n_classes <= DF_FEW_CLASSES else 0
-        self.few = loops.few_records[self.small_words]
+        self.takes_packed_sums = self.has_bounds = n_classes == 2
+        self.takes_class_counters = 2 < n_classes <= DF_COUNTED_CLASSES
+        self.small_packing = DF_SMALL_BINARY if n_classes == 2 else DF_SMALL_CLASSES if n_classes <= DF_UNORDERED_CLASSES else 0
+        self.unordered = loops.unordered_records[self.small_packing]
 
-    cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
-                              double* score) noexcept nogil:
+    cdef Py_ssize_t best_packed_sum(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
+                                    double* score) noexcept nogil:
         return loops.gini(run, n, offset, <double> total[1], <double> total[2], score)
 
-    cdef Py_ssize_t best_lanes(self, const uint64_t* run, const uint64_t* more, Py_ssize_t n, const uint64_t* offset,
-                               const int64_t* total, double* score) noexcept nogil:
-        return loops.gini_lanes(run, more, n, offset, <double> total[1], &total[2], <int> self.criterion.n_classes, score)
+    cdef Py_ssize_t best_class_counters(self, const uint64_t* run, const uint64_t* more, Py_ssize_t n, const uint64_t* offset,
+                                        const int64_t* total, double* score) noexcept nogil:
+        return loops.gini_class_counters(run, more, n, offset, <double> total[1], &total[2], <int> self.criterion.n_classes,
+                                         score)
 
-    cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
-        if self.takes_words:
-            loops.few_pairs(few, offset, <double> total[1], <double> total[2], cut)
+    cdef void best_unordered(self, const df_unordered* unordered, uint64_t offset, const int64_t* total,
+                             df_cut* cut) noexcept nogil:
+        if self.takes_packed_sums:
+            loops.unordered_binary(unordered, offset, <double> total[1], <double> total[2], cut)
         else:
-            loops.few_classes(few, offset, <double> total[1], &total[2], <int> self.criterion.n_classes, cut)
+            loops.unordered_classes(unordered, offset, <double> total[1], &total[2], <int> self.criterion.n_classes, cut)
 
 
 cdef class SquareScans(FastScans):
     """Squared error, where sums fit one word."""
 
     def __cinit__(self, Criterion criterion not None):
-        self.takes_words = not criterion.is_wide
-        self.small_words = DF_SMALL_SUMS if self.takes_words else 0
-        self.few = loops.few_records[self.small_words]
+        self.takes_packed_sums = not criterion.is_wide
+        self.small_packing = DF_SMALL_SUMS if self.takes_packed_sums else 0
+        self.unordered = loops.unordered_records[self.small_packing]
 
     cdef void open_node(self, const Node* node) noexcept nogil:
-        if self.takes_words:
+        if self.takes_packed_sums:
             df_measure_squares(node.statistics, False, &self.measure)
 
-    cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
-                              double* score) noexcept nogil:
+    cdef Py_ssize_t best_packed_sum(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
+                                    double* score) noexcept nogil:
         return loops.square(run, n, offset, <double> total[1], <double> self.measure.mean, self.measure.remainder, score)
 
-    cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
-        loops.few_sums(few, offset, <double> total[1], <double> self.measure.mean, self.measure.remainder, cut)
+    cdef void best_unordered(self, const df_unordered* unordered, uint64_t offset, const int64_t* total,
+                             df_cut* cut) noexcept nogil:
+        loops.unordered_sums(unordered, offset, <double> total[1], <double> self.measure.mean, self.measure.remainder, cut)
 
 
 register_scans(Gini, GiniScans)
@@ -253,7 +258,7 @@ cdef class Chooser:
             return -1
         best.score = choice.score
         best.middle = choice.middle
-        best.code = cuts.lone if cuts.kind == LONE else cuts.code[choice.entry]
+        best.code = cuts.single_cut if cuts.kind == SINGLE_CUT else cuts.code[choice.entry]
         best.above = cuts.code[choice.entry + 1] if cuts.kind == RUN and choice.entry + 1 < cuts.n else 0
         best.only_missing_right = df_only_missing_right(n_left, n_missing, missing_left, total)
         best.missing_left = df_missing_goes_left(n_left, n_missing, missing_left, total)
@@ -265,7 +270,7 @@ cdef class Chooser:
         cdef const int64_t* total = node.statistics
         cdef Py_ssize_t n_valid
         cdef Choice choice
-        if column.direction == 0 and cuts.kind != SINGLES:
+        if column.direction == 0 and cuts.kind != ONE_VS_REST:
             return best_of_run(self.criterion, cuts.left, cuts.n, total, rules)
         choice.entry = -1
         choice.score = -1.0
@@ -294,21 +299,23 @@ cdef class Chooser:
         choice.score = -1.0
         choice.middle = 0.0
         choice.imbalance = 0
-        offset[0] = cuts.missing_word[0] if missing_left else 0
-        offset[1] = cuts.missing_word[1] if missing_left else 0
+        offset[0] = cuts.missing_sum[0] if missing_left else 0
+        offset[1] = cuts.missing_sum[1] if missing_left else 0
         while first < last and left_draws(cuts, first, self.criterion.n_words) + n_missing < least:
             first += 1
         while last > first and total - left_draws(cuts, last - 1, self.criterion.n_words) - n_missing < least:
             last -= 1
         if first < last:
-            if cuts.accumulator == LANES:
-                choice.entry = self.scans.best_lanes(cuts.run + first, cuts.more + first, last - first, offset, node.statistics,
-                                                     &choice.score)
+            if cuts.accumulator == CLASS_COUNTERS:
+                choice.entry = self.scans.best_class_counters(cuts.run + first, cuts.more + first, last - first, offset,
+                                                              node.statistics, &choice.score)
             else:
-                choice.entry = self.scans.best_word(cuts.run + first, last - first, offset[0], node.statistics, &choice.score)
+                choice.entry = self.scans.best_packed_sum(cuts.run + first, last - first, offset[0], node.statistics,
+                                                          &choice.score)
             choice.entry += first
             if self.is_user_defined and not self.criterion.can_be_used(
-                    "best_lanes" if cuts.accumulator == LANES else "best_word", choice.entry - first, last - first, choice.score):
+                    "best_class_counters" if cuts.accumulator == CLASS_COUNTERS else "best_packed_sum",
+                    choice.entry - first, last - first, choice.score):
                 choice.entry = -1
                 choice.score = -1.0
         if choice.entry >= 0 and choice.score == 0.0:
@@ -347,7 +354,7 @@ cdef class Chooser:
 
 
 @cython.final
-cdef class FewRecords:
+cdef class UnorderedRecords:
     """Finds the best cut among few records.
 
     Parameters
@@ -358,49 +365,49 @@ cdef class FewRecords:
     is_unit : bool
         Whether all weights are 1.
     tuning : dict
-        ``few_below``: nodes of fewer records are scanned here, if the scans take as many.
+        ``unordered_below``: nodes of fewer records are scanned here, if the scans take as many.
     """
 
     def __cinit__(self, Criterion criterion not None, FastScans scans, bint is_unit, dict tuning not None):
         self.criterion = criterion
         self.scans = scans
         self.is_user_defined = not criterion.is_built_in
-        self.has_pairs = criterion.n_classes == 2
+        self.is_binary = criterion.n_classes == 2
         if is_unit and scans is not None:
-            self.below = min(scans.few + 1, tuning.get("few_below", DF_FEW + 1))
+            self.below = min(scans.unordered + 1, tuning.get("unordered_below", DF_UNORDERED + 1))
 
     cdef void open_node(self, const Node* node) noexcept nogil:
         """Take a node, if it has few records."""
         cdef Py_ssize_t i
         cdef const Record* records = node.records
-        self.is_open = node.n < self.below and node.statistics[0] <= DF_FEW_DRAWS
+        self.is_open = node.n < self.below and node.statistics[0] <= DF_UNORDERED_DRAWS
         if not self.is_open:
             return
-        self.few.n = <int> node.n
-        for i in range(node.n, <Py_ssize_t> DF_FEW):
-            self.few.code[i] = DF_FEW_NO_CODE
-        if self.has_pairs:
+        self.unordered.n = <int> node.n
+        for i in range(node.n, <Py_ssize_t> DF_UNORDERED):
+            self.unordered.code[i] = DF_UNORDERED_NO_CODE
+        if self.is_binary:
             for i in range(node.n):
-                self.few.pair[i] = <uint16_t> (records[i].count << (8 * records[i].target))
+                self.unordered.binary_counts[i] = <uint16_t> (records[i].count << (8 * records[i].target))
         elif self.criterion.kind == CLASS_WEIGHTS:
             for i in range(node.n):
-                self.few.word[i] = <uint64_t> records[i].count << (8 * records[i].target)
+                self.unordered.word[i] = <uint64_t> records[i].count << (8 * records[i].target)
         else:
             for i in range(node.n):
-                self.few.word[i] = df_sum_word(records[i].count, records[i].target)
+                self.unordered.word[i] = df_pack_sum(records[i].count, records[i].target)
 
     cdef bint gather(self, const Node* node, const Column* column, uint64_t* missing) noexcept nogil:
         """Have the codes of a column, or their ranks; return whether all are equal. OUT missing : word of missing draws
 
         Codes 7, 300 and 7 become the ranks 0, 2 and 0, how many are below each, if 300 means missing or needs 32 bits.
         """
-        cdef uint32_t codes[DF_FEW]
-        cdef int32_t ranks[DF_FEW]
+        cdef uint32_t codes[DF_UNORDERED]
+        cdef int32_t ranks[DF_UNORDERED]
         cdef Py_ssize_t i
         cdef uint32_t first, differing = 0, highest = 0xFFFFFFFF
         missing[0] = 0
-        self.few.missing = DF_FEW_NO_CODE
-        self.few.n_missing = 0
+        self.unordered.missing = DF_UNORDERED_NO_CODE
+        self.unordered.n_missing = 0
         if column.width == 1:
             for i in range(node.n):
                 codes[i] = (<const uint8_t*> column.codes)[node.records[i].row]
@@ -418,40 +425,40 @@ cdef class FewRecords:
         if column.has_missing:
             for i in range(node.n):
                 if codes[i] == column.n_codes:
-                    missing[0] += self.few.pair[i] if self.has_pairs else self.few.word[i]
-                    self.few.n_missing += <int> node.records[i].count
+                    missing[0] += self.unordered.binary_counts[i] if self.is_binary else self.unordered.word[i]
+                    self.unordered.n_missing += <int> node.records[i].count
                     codes[i] = highest
         if column.width < 4 and not column.has_missing:
             for i in range(node.n):        # the sign's bit turned: they order like unsigned numbers
-                self.few.code[i] = <int16_t> (codes[i] ^ 0x8000)
+                self.unordered.code[i] = <int16_t> (codes[i] ^ 0x8000)
             return False
-        loops.few_ranks(codes, <int> node.n, ranks)
+        loops.unordered_ranks(codes, <int> node.n, ranks)
         for i in range(node.n):
-            self.few.code[i] = <int16_t> ranks[i]
+            self.unordered.code[i] = <int16_t> ranks[i]
             if column.has_missing and codes[i] == highest:
-                self.few.missing = <int16_t> ranks[i]
+                self.unordered.missing = <int16_t> ranks[i]
         return False
 
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """Replace `best` if a cut of this column has a higher score; return whether it is constant."""
-        cdef df_few* few = &self.few
+        cdef df_unordered* unordered = &self.unordered
         cdef uint64_t missing
         cdef df_cut cut, other
         cdef bint missing_left = False
         if self.gather(node, column, &missing):
             return True
-        few.least = <int> min(<int64_t> (DF_FEW_DRAWS + 1), df_min_draws(rules))
-        self.scans.best_few(few, 0, node.statistics, &cut)
+        unordered.least = <int> min(<int64_t> (DF_UNORDERED_DRAWS + 1), df_min_draws(rules))
+        self.scans.best_unordered(unordered, 0, node.statistics, &cut)
         if self.is_user_defined:
-            check_cut(self.criterion, "best_few", &cut, node.n)
-        if few.n_missing > 0:
-            self.scans.best_few(few, missing, node.statistics, &other)
+            check_cut(self.criterion, "best_unordered", &cut, node.n)
+        if unordered.n_missing > 0:
+            self.scans.best_unordered(unordered, missing, node.statistics, &other)
             if self.is_user_defined:
-                check_cut(self.criterion, "best_few", &other, node.n)
-            if df_leads_left(other.score, 0, few.code[other.place], cut.score, 0, few.code[cut.place]):
+                check_cut(self.criterion, "best_unordered", &other, node.n)
+            if df_leads_left(other.score, 0, unordered.code[other.place], cut.score, 0, unordered.code[cut.place]):
                 cut = other
                 missing_left = True
         self.score = cut.score
-        take_cut(best, cut.score, cut.left, code_at(column, node.records[cut.place].row), 0, missing_left, few.n_missing,
+        take_cut(best, cut.score, cut.left, code_at(column, node.records[cut.place].row), 0, missing_left, unordered.n_missing,
                  node.statistics[0])
         return False

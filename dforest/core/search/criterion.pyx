@@ -12,8 +12,8 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from dforest.core.loops cimport loops
-from dforest.core.search.sums cimport LANE_SUMS, NO_SUMS, PAIR_SUMS
-from dforest.core.search.words cimport DF_CLASS_LANES, unpack_sums
+from dforest.core.search.sums cimport BINARY_SUMS, CLASS_COUNTER_SUMS, NO_SUMS
+from dforest.core.search.packed_sums cimport DF_COUNTED_CLASSES, unpack_sums
 from dforest.core.types cimport CLASS_WEIGHTS, Record
 from dforest.rules.categories cimport df_class_response, df_largest_class
 from dforest.rules.criteria cimport df_class_impurity, df_has_one_class
@@ -423,8 +423,8 @@ cdef class RuleCriterion(ClassCriterion):
 
     cdef SumsKind sums_kind(self) noexcept nogil:
         if self.n_classes == 2:
-            return PAIR_SUMS
-        return LANE_SUMS if 2 < self.n_classes <= DF_CLASS_LANES else NO_SUMS
+            return BINARY_SUMS
+        return CLASS_COUNTER_SUMS if 2 < self.n_classes <= DF_COUNTED_CLASSES else NO_SUMS
 
     cdef int open_summed(self, Node* node, const Sums* sums) except -1 nogil:
         unpack_sums(sums, node.statistics, self.n_words)

@@ -20,10 +20,10 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from dforest.core.data cimport DataView
 from dforest.core.search.categories cimport Categories
-from dforest.core.search.chooser cimport Chooser, FewRecords
+from dforest.core.search.chooser cimport Chooser, UnorderedRecords
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport CutList
-from dforest.core.search.histogram cimport NodeWords
+from dforest.core.search.histogram cimport PackedRecords
 from dforest.core.search.histogram_builder cimport Stored, HistogramBuilder
 from dforest.core.types cimport Column, LeafRules, Node, Split
 from dforest.rules.random cimport df_stream
@@ -37,7 +37,7 @@ cdef struct CodeRange:       # what occurs in a node
 @cython.final
 cdef class LeftSums:
     cdef Criterion criterion
-    cdef NodeWords words
+    cdef PackedRecords packed
     cdef void* code                # [words.room] codes of the column to be added up, in room for all records and DF_STRIDE more:
     cdef bint is_wide              # of 64 bits, else 32
     cdef int64_t* left             # [n_words] for CutList.left
@@ -54,20 +54,20 @@ cdef class LeftSums:
     cdef int64_t find_rarest(self, const Node* node, uint32_t n_codes, int64_t* draws) noexcept nogil
     cdef void divide(self, const uint64_t* subset, uint32_t missing) noexcept nogil
     cdef void add_up(self, const Node* node, uint64_t last, uint64_t missing, bint has_missing, CutList* cuts) noexcept nogil
-    cdef void add_words(self, uint64_t last, int64_t* statistic) noexcept nogil
+    cdef void add_packed_sums(self, uint64_t last, int64_t* statistic) noexcept nogil
 
 
 cdef class Cuts:
     cdef Criterion criterion
-    cdef NodeWords words             # of the node at hand
-    cdef FewRecords few
+    cdef PackedRecords packed        # of the node at hand
+    cdef UnorderedRecords unordered
     cdef HistogramBuilder builder
     cdef LeftSums left_sums                   # for single cuts
     cdef Stored stored               # for sparse columns; None: there are none
     cdef Categories categories
     cdef Chooser chooser
-    cdef bint scans_words            # packed words are scored as they are,
-    cdef bint scans_lanes            # and lanes are
+    cdef bint scans_packed_sums      # packed words are scored as they are,
+    cdef bint scans_class_counters   # and class counters are
     cdef bint is_bounded             # some feature has a direction
     cdef bint is_open                # `open_node` was called since `close_node`
     cdef double score_of_two         # of a node of two records, once it is known; -1: not yet
@@ -82,7 +82,7 @@ cdef class Cuts:
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
     cdef bint find_listed(self, const Node* node, const Column* column, CutList* cuts, const LeafRules* rules,
                           Split* best) noexcept nogil
-    cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
+    cdef bint find_unordered(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
 
     # Replace `best` if the cut after this code has a higher score; some value is not above it. Of a column of categories:
     # the cut of the categories up to this number.
@@ -106,4 +106,4 @@ cdef class Cuts:
     # Replace `best` if a random cut of a column of categories has a higher score; return whether it is constant.
     cdef bint find_random_subset(self, const Node* node, const Column* column, df_stream* stream, const LeafRules* rules,
                                  Split* best) noexcept nogil
-    cdef double score_lone(self, const Node* node, const int64_t* left, const LeafRules* rules) noexcept nogil
+    cdef double score_single_cut(self, const Node* node, const int64_t* left, const LeafRules* rules) noexcept nogil

@@ -1,6 +1,6 @@
 """The cuts of one feature in one node, single cuts and those of categories among them, and the best of them: see cuts.pxd.
 
-A single cut's left side is added up: draws of weight 1 as packed words (words.pxd), in *chunks*, so small that nothing
+A single cut's left side is added up: draws of weight 1 as packed words (packed_sums.pxd), in *chunks*, so small that nothing
 overflows.
 
 A `Cuts` belongs to one thread, and so does all that it is made of. A `LeftSums` owns its scratch, which lists borrow.
@@ -10,10 +10,10 @@ from libc.stdint cimport uint8_t, uint16_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from dforest.core.loops cimport DF_FEW_DRAWS, DF_STRIDE, df_extent, loops
+from dforest.core.loops cimport DF_STRIDE, DF_UNORDERED_DRAWS, df_extent, loops
 from dforest.core.search.chooser cimport chooser_class_of, take_cut
 from dforest.core.search.criterion cimport add_record
-from dforest.core.search.cut_list cimport LANES, LONE, RECORDS, add_missing, expand
+from dforest.core.search.cut_list cimport CLASS_COUNTERS, RECORDS, SINGLE_CUT, add_missing, expand
 from dforest.core.types cimport CATEGORICAL, CLASS_WEIGHTS, MAX_BUCKETS, Record, column_t, in_subset
 from dforest.rules.categories cimport df_is_rarer
 from dforest.rules.cut cimport df_is_valid, df_leads_left
@@ -73,7 +73,7 @@ cdef class LeftSums:
     ----------
     criterion : Criterion
         Of the same thread.
-    words : NodeWords
+    packed : PackedRecords
         Of the same thread.
     n_records : int
         Of the largest node.
@@ -83,10 +83,10 @@ cdef class LeftSums:
         Of the same thread; None if no column is sparse.
     """
 
-    def __cinit__(self, Criterion criterion not None, NodeWords words not None, Py_ssize_t n_records, int32_t widest,
+    def __cinit__(self, Criterion criterion not None, PackedRecords packed not None, Py_ssize_t n_records, int32_t widest,
                   Stored stored):
         self.criterion = criterion
-        self.words = words
+        self.packed = packed
         self.stored = stored
         self.code = malloc((n_records + DF_STRIDE) * max(4, widest))
         self.left = <int64_t*> malloc(2 * criterion.n_words * sizeof(int64_t))
@@ -108,10 +108,10 @@ cdef class LeftSums:
         cdef uint32_t* held = <uint32_t*> self.code
         cdef Py_ssize_t room
         cdef const uint32_t* row
-        if not self.words.is_made:
-            self.words.make(node)
-        room = self.words.room
-        row = self.words.row
+        if not self.packed.is_made:
+            self.packed.pack_node(node)
+        room = self.packed.room
+        row = self.packed.row
         self.n_stored = -1
         self.is_wide = column.width == 8
         if self.is_wide:
@@ -208,7 +208,7 @@ cdef class LeftSums:
         cdef uint64_t* stored
         cdef Py_ssize_t i
         if self.n_stored < 0:
-            for i in range(self.words.room):
+            for i in range(self.packed.room):
                 codes[i] = 2 if codes[i] == missing else not in_subset(subset, codes[i])
             return
         stored = self.stored.code
@@ -221,9 +221,9 @@ cdef class LeftSums:
         cdef Py_ssize_t k, n_words = self.criterion.n_words
         cdef int64_t* left = self.left
         cdef int64_t* of_missing = self.missing
-        cuts.kind = LONE
+        cuts.kind = SINGLE_CUT
         cuts.n = 1
-        cuts.lone = last
+        cuts.single_cut = last
         cuts.is_packed = False
         cuts.left = left
         cuts.missing = of_missing
@@ -234,13 +234,13 @@ cdef class LeftSums:
             left[k] = of_missing[k] = 0
         if self.n_stored >= 0:
             self.add_stored(node, last, missing)
-        elif self.words.chunk > 0:
-            self.add_words(last, left)
+        elif self.packed.chunk > 0:
+            self.add_packed_sums(last, left)
             if has_missing:
-                self.add_words(missing - 1, of_missing)
+                self.add_packed_sums(missing - 1, of_missing)
                 for k in range(n_words):
                     of_missing[k] = node.statistics[k] - of_missing[k]
-        elif self.words.is_unit and self.criterion.kind == CLASS_WEIGHTS:
+        elif self.packed.is_unit and self.criterion.kind == CLASS_WEIGHTS:
             if self.is_wide:
                 add_classes(node, <const uint64_t*> self.code, last, missing, left, of_missing)
             else:
@@ -265,10 +265,10 @@ cdef class LeftSums:
             for k in range(self.criterion.n_words):
                 self.left[k] = node.statistics[k] - self.left[k] - self.missing[k]
 
-    cdef void add_words(self, uint64_t last, int64_t* statistic) noexcept nogil:
+    cdef void add_packed_sums(self, uint64_t last, int64_t* statistic) noexcept nogil:
         """Add the words of all codes up to one to a statistic."""
-        cdef Py_ssize_t begin = 0, n, room = self.words.room, chunk = self.words.chunk
-        cdef const uint64_t* word = self.words.word
+        cdef Py_ssize_t begin = 0, n, room = self.packed.room, chunk = self.packed.chunk
+        cdef const uint64_t* word = self.packed.sums
         cdef uint64_t sum
         while begin < room:
             n = min(chunk, room - begin)
@@ -276,7 +276,7 @@ cdef class LeftSums:
                 sum = loops.side64(<const uint64_t*> self.code + begin, word + begin, n, last)
             else:
                 sum = loops.side32(<const uint32_t*> self.code + begin, word + begin, n, <uint32_t> last)
-            self.words.unpack(sum, statistic)
+            self.packed.add_unpacked(sum, statistic)
             begin += chunk
 
 
@@ -293,7 +293,7 @@ cdef class Cuts:
     one_hot : bool
         Whether categories are divided from the rest one by one.
     tuning : dict
-        Size thresholds of `NodeWords`, `HistogramBuilder`, `FewRecords`, `LeftSums` and `Stored`.
+        Size thresholds of `PackedRecords`, `HistogramBuilder`, `UnorderedRecords`, `LeftSums` and `Stored`.
     """
 
     def __cinit__(self, Criterion criterion not None, DataView data not None, Py_ssize_t n_records, bint one_hot,
@@ -311,20 +311,20 @@ cdef class Cuts:
         self.criterion = criterion
         self.chooser = chooser_class_of(criterion)(
             criterion, n_records, min(n_records, n_codes if self.is_bounded else n_categories) + 1, self.is_bounded)
-        self.scans_words = self.chooser.scans is not None and self.chooser.scans.takes_words
-        self.scans_lanes = self.chooser.scans is not None and self.chooser.scans.takes_lanes
-        self.words = NodeWords(criterion, is_unit, n_records, tuning)
-        self.few = FewRecords(criterion, self.chooser.scans, is_unit, tuning)
-        self.builder = HistogramBuilder(criterion, self.words, n_records, n_codes, self.chooser.needs_order, tuning)
+        self.scans_packed_sums = self.chooser.scans is not None and self.chooser.scans.takes_packed_sums
+        self.scans_class_counters = self.chooser.scans is not None and self.chooser.scans.takes_class_counters
+        self.packed = PackedRecords(criterion, is_unit, n_records, tuning)
+        self.unordered = UnorderedRecords(criterion, self.chooser.scans, is_unit, tuning)
+        self.builder = HistogramBuilder(criterion, self.packed, n_records, n_codes, self.chooser.needs_order, tuning)
         if data.has_sparse:
             self.stored = Stored(criterion, data, tuning)
-        self.left_sums = LeftSums(criterion, self.words, n_records, data.widest(), self.stored)
+        self.left_sums = LeftSums(criterion, self.packed, n_records, data.widest(), self.stored)
         self.categories = Categories(criterion, n_records, n_categories, one_hot)
 
     cdef void open_node(self, const Node* node) noexcept nogil:
         """Get ready for the columns of a node."""
         self.close_node()
-        self.few.open_node(node)
+        self.unordered.open_node(node)
         self.builder.open_node(node)
         self.chooser.open_node(node)
         self.is_open = True
@@ -333,20 +333,20 @@ cdef class Cuts:
         """Forget the node that was open. A search that does not open the next one opens it by looking for a cut."""
         self.is_open = False
         self.rarest = -1
-        self.words.close()
+        self.packed.forget_node()
         self.score_of_two = -1.0
 
     cdef void lend_node(self, const Node* node) noexcept nogil:
         """Before others join an open node: have words that they may read."""
         if not self.is_open:
             self.open_node(node)
-        if not self.words.is_made:
-            self.words.make(node)
+        if not self.packed.is_made:
+            self.packed.pack_node(node)
 
     cdef void join_node(self, const Node* node, Cuts other) noexcept nogil:
         """Get ready for the columns of a node that another thread has open."""
         self.open_node(node)
-        self.words.borrow(other.words)
+        self.packed.share_packed(other.packed)
 
     cdef bint find(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         cdef CutList cuts
@@ -366,8 +366,8 @@ cdef class Cuts:
             cuts.is_packed = False
             self.stored.cumulate(node, column, &cuts)
             return self.find_listed(node, column, &cuts, rules, best)
-        if self.few.is_open and column.kind != CATEGORICAL and column.direction == 0:
-            is_constant = self.find_few(node, column, rules, best)
+        if self.unordered.is_open and column.kind != CATEGORICAL and column.direction == 0:
+            is_constant = self.find_unordered(node, column, rules, best)
             if not before < best.score == 0.0:
                 return is_constant
             best.score = before    # it need not be the evenest of the cuts that score 0
@@ -381,7 +381,7 @@ cdef class Cuts:
         if cuts.n + (cuts.missing[0] > 0) == 1:
             return True
         if column.kind == CATEGORICAL or column.direction != 0 or not (
-                self.scans_lanes if cuts.accumulator == LANES else self.scans_words):
+                self.scans_class_counters if cuts.accumulator == CLASS_COUNTERS else self.scans_packed_sums):
             expand(cuts, self.criterion.n_words)
         if column.kind == CATEGORICAL:
             self.categories.arrange(node, cuts)
@@ -398,14 +398,14 @@ cdef class Cuts:
     cdef bint unpacks(self, const Column* column) noexcept nogil:
         return column.stored != NULL and self.chooser.needs_order
 
-    cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
+    cdef bint find_unordered(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """`find` in a node of few records, for a feature of numbers; of cuts that score 0, the first."""
         cdef bint is_constant
         if node.n == 2 and self.score_of_two >= 0.0 and best.score >= self.score_of_two:
             return False               # every feature that parts two records does it by the same score
-        is_constant = self.few.find(node, column, rules, best)
+        is_constant = self.unordered.find(node, column, rules, best)
         if not is_constant:
-            self.score_of_two = self.few.score
+            self.score_of_two = self.unordered.score
         return is_constant
 
     cdef void find_at(self, const Node* node, const Column* column, uint64_t code, const LeafRules* rules,
@@ -438,19 +438,19 @@ cdef class Cuts:
             return
         n_left = cuts.left[0]
         n_missing = cuts.missing[0]
-        score = self.score_lone(node, cuts.left, rules)
+        score = self.score_single_cut(node, cuts.left, rules)
         if n_missing > 0:
             w_left = cuts.left[1]
             add_missing(&cuts, self.criterion.n_words)
-            other = self.score_lone(node, cuts.left, rules)
+            other = self.score_single_cut(node, cuts.left, rules)
             missing_left = df_leads_left(other, df_imbalance(other, cuts.left[1], node.statistics[1]), 0, score,
                                          df_imbalance(score, w_left, node.statistics[1]), 0)
             score = other if missing_left else score
-        if node.n == 2 and self.few.below > 0 and self.words.chunk > 0 and node.statistics[0] <= DF_FEW_DRAWS:
+        if node.n == 2 and self.unordered.below > 0 and self.packed.chunk > 0 and node.statistics[0] <= DF_UNORDERED_DRAWS:
             self.score_of_two = score
         take_cut(best, score, n_left, code, 0, missing_left, n_missing, node.statistics[0])
 
-    cdef inline double score_lone(self, const Node* node, const int64_t* left, const LeafRules* rules) noexcept nogil:
+    cdef inline double score_single_cut(self, const Node* node, const int64_t* left, const LeafRules* rules) noexcept nogil:
         """The score of the cut with a left side; -1 if it is not valid."""
         cdef const int64_t* total = node.statistics
         cdef double score = -1.0

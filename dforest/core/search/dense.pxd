@@ -6,7 +6,7 @@ from dforest.core.search.chooser cimport Choice, Chooser
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport CutList
 from dforest.core.search.cuts cimport Cuts
-from dforest.core.search.histogram cimport NodeWords
+from dforest.core.search.histogram cimport PackedRecords
 from dforest.core.search.splitter cimport RandomSplitter, Splitter
 from dforest.core.search.histogram_builder cimport HistogramBuilder
 from dforest.core.types cimport MAX_BUCKETS, Column, LeafRules, Node, Split
@@ -20,7 +20,7 @@ cdef struct Pending:              # a feature some of whose buckets may be bette
 cdef class CoarseSearch:
     cdef Cuts cuts
     cdef HistogramBuilder builder
-    cdef NodeWords words
+    cdef PackedRecords packed
     cdef Chooser chooser
     cdef CutList found                            # cuts of the feature at hand at the edges of all buckets that occur
     cdef uint64_t edges[MAX_BUCKETS + 1]         # 0, then its words: of all draws up to the end of each bucket that occurs
@@ -38,7 +38,7 @@ cdef class CoarseSearch:
 
     cdef bint find(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) noexcept nogil
     cdef void note(self, bint is_best) noexcept nogil
-    cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
+    cdef bint find_unordered(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
     cdef void settle(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil
     cdef void keep_above(self, const Column* column, Split* split) noexcept nogil
     cdef bint count(self, const Node* node, const Column* column) noexcept nogil

@@ -26,11 +26,11 @@ import numpy as np
 
 from dforest.core.component import has_methods_of
 
-from dforest.core.loops cimport DF_FEW, loops
+from dforest.core.loops cimport DF_UNORDERED, loops
 from dforest.core.search.chooser cimport FastScans, scans_of
-from dforest.core.search.cut_list cimport WORDS
+from dforest.core.search.cut_list cimport PACKED_SUMS
 from dforest.core.search.splitter cimport code_above
-from dforest.core.search.words cimport draws_of, unpack_word
+from dforest.core.search.packed_sums cimport draws_of, unpack_sum
 from dforest.core.types cimport CONTINUOUS, bucket_of, code_t, data_code, data_row, in_subset, last_code, number_at
 from dforest.rules.cut cimport df_min_draws
 from dforest.rules.numerics cimport df_between
@@ -85,9 +85,9 @@ def gini_reach(const uint64_t[::1] edges not None, uint64_t offset, double weigh
             [df_gini_bound(edges[i] + offset, edges[i + 1] + offset, weight, first) for i in range(len(edges) - 1)])
 
 
-cdef inline uint64_t pair_word(uint32_t pair) noexcept nogil:
-    """A word of few.h as one of scan.h."""
-    return pair & 255 | <uint64_t> (pair >> 8) << 32
+cdef inline uint64_t packed_binary(uint32_t binary_counts) noexcept nogil:
+    """A word of unordered.h as one of scan.h."""
+    return binary_counts & 255 | <uint64_t> (binary_counts >> 8) << 32
 
 
 cdef void gather_sort_keys(const uint32_t* row, const uint32_t* rows, const code_t* codes, uint64_t* sort_keys,
@@ -139,7 +139,7 @@ cdef class CoarseSearch:
     def __cinit__(self, Cuts cuts not None, DataView data not None):
         self.cuts = cuts
         self.builder = cuts.builder
-        self.words = cuts.words
+        self.packed = cuts.packed
         self.chooser = cuts.chooser
         self.codes = <uint32_t*> malloc(data.n_rows * sizeof(uint32_t))
         self.pending = <Pending*> malloc(data.n_features * sizeof(Pending))
@@ -165,8 +165,8 @@ cdef class CoarseSearch:
         cdef const Column* column = &node.columns[feature]
         cdef Choice right, left
         cdef double highest
-        if self.cuts.few.is_open:
-            return self.find_few(node, column, rules, best)
+        if self.cuts.unordered.is_open:
+            return self.find_unordered(node, column, rules, best)
         if not self.count(node, column):
             return self.find_by_code(node, column, rules, best)
         self.best_edges(node, rules, &right, &left)
@@ -220,7 +220,7 @@ cdef class CoarseSearch:
     cdef bint count(self, const Node* node, const Column* column) noexcept nogil:
         """Count the node's records by bucket; return whether that is possible, and several buckets occur."""
         cdef Column coarse = column[0]
-        if self.builder.accumulator != WORDS:
+        if self.builder.accumulator != PACKED_SUMS:
             return False
         coarse.codes = column.coarse
         coarse.width = 1
@@ -231,13 +231,13 @@ cdef class CoarseSearch:
         memcpy(self.number, self.found.code, self.found.n * sizeof(uint32_t))
         self.found.run = self.edges + 1        # as other lists borrow what this one borrowed
         self.found.code = self.number
-        return self.found.n + (self.found.missing_word[0] > 0) > 1
+        return self.found.n + (self.found.missing_sum[0] > 0) > 1
 
-    cdef bint find_few(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
+    cdef bint find_unordered(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """Look for the best cut in a node of few records: by buckets first, then with codes where several records share one."""
         cdef Column near = column[0]
         cdef uint16_t* to = <uint16_t*> self.codes     # bucket and place inside, ordered like the codes
-        cdef uint64_t sort_keys[DF_FEW]
+        cdef uint64_t sort_keys[DF_UNORDERED]
         cdef Split found = best[0]
         cdef uint32_t row
         cdef Py_ssize_t i, j, n
@@ -249,7 +249,7 @@ cdef class CoarseSearch:
         near.codes = to
         near.width = 2
         near.n_codes = NEAR_MISSING
-        is_constant = self.cuts.find_few(node, &near, rules, &found)
+        is_constant = self.cuts.find_unordered(node, &near, rules, &found)
         n = self.gather_shared(node, column, 0.0 if is_constant else found.score, rules, sort_keys)
         if n > 0:
             for i in range(n):
@@ -258,7 +258,7 @@ cdef class CoarseSearch:
                     to[row] += (column.coarse[<uint32_t> sort_keys[j]] == column.coarse[row]
                                 and sort_keys[j] >> 32 < sort_keys[i] >> 32)
             found = best[0]
-            is_constant = self.cuts.find_few(node, &near, rules, &found)
+            is_constant = self.cuts.find_unordered(node, &near, rules, &found)
         if best.score < found.score == 0.0:
             return self.find_by_code(node, column, rules, best)
         if found.score > best.score and not found.only_missing_right:
@@ -279,7 +279,7 @@ cdef class CoarseSearch:
         cdef uint64_t seen[2][4]                       # by class: a bit for each bucket that occurs
         cdef uint64_t shared[4]                        # those of several records
         cdef uint64_t bit, bits, before, inside, missing = 0
-        cdef uint16_t numbers[DF_FEW]                  # of the records' buckets
+        cdef uint16_t numbers[DF_UNORDERED]            # of the records' buckets
         cdef uint32_t shares
         cdef double floor = highest * (1.0 - MARGIN), weight = <double> node.statistics[1], first = <double> node.statistics[2]
         cdef bint bounded = highest > 0.0 and df_min_draws(rules) == 1
@@ -294,10 +294,11 @@ cdef class CoarseSearch:
             shared[bucket >> 6] |= (seen[0][bucket >> 6] | seen[1][bucket >> 6]) & bit
             seen[node.records[i].target][bucket >> 6] |= bit
         shared[MAX_BUCKETS >> 6] &= ~(<uint64_t> 1 << (MAX_BUCKETS & 63))
-        for i in range(node.n, <Py_ssize_t> DF_FEW):
+        for i in range(node.n, <Py_ssize_t> DF_UNORDERED):
             numbers[i] = NO_BUCKET
         if bounded and column.has_missing:
-            missing = pair_word(loops.few_shares(numbers, self.cuts.few.few.pair, MAX_BUCKETS) >> 16)
+            missing = packed_binary(loops.unordered_sums_below(numbers, self.cuts.unordered.unordered.binary_counts,
+                                                               MAX_BUCKETS) >> 16)
         for at in range(4):
             if not bounded:
                 continue
@@ -307,9 +308,9 @@ cdef class CoarseSearch:
                 bucket = 64 * at + df_lowest_bit(bits)
                 bit = bits & (~bits + 1)
                 bits ^= bit
-                shares = loops.few_shares(numbers, self.cuts.few.few.pair, <uint16_t> bucket)
-                before = pair_word(shares & 0xFFFF)
-                inside = pair_word(shares >> 16)
+                shares = loops.unordered_sums_below(numbers, self.cuts.unordered.unordered.binary_counts, <uint16_t> bucket)
+                before = packed_binary(shares & 0xFFFF)
+                inside = packed_binary(shares >> 16)
                 if df_gini_bound(before, before + inside, weight, first) <= floor and (
                         missing == 0 or df_gini_bound(before + missing, before + inside + missing, weight, first) <= floor):
                     shared[at] ^= bit
@@ -348,15 +349,15 @@ cdef class CoarseSearch:
         right[0] = self.chooser.best_packed(node, &self.found, False, rules)
         left.entry = -1
         left.score = 0.0
-        if self.found.missing_word[0] > 0:
+        if self.found.missing_sum[0] > 0:
             left[0] = self.chooser.best_packed(node, &self.found, True, rules)
 
     cdef void open_buckets(self, const Node* node, double highest, const LeafRules* rules) noexcept nogil:
         """Fill `open` with the buckets in which a cut may score as much as the highest so far."""
         cdef Py_ssize_t i, n_open = 0
         cdef bint reaches = self.reach(node, 0, highest * (1.0 - MARGIN), rules)
-        if self.found.missing_word[0] > 0:
-            reaches = self.reach(node, self.found.missing_word[0], highest * (1.0 - MARGIN), rules)
+        if self.found.missing_sum[0] > 0:
+            reaches = self.reach(node, self.found.missing_sum[0], highest * (1.0 - MARGIN), rules)
         if reaches:
             for i in range(self.found.n):
                 self.open[n_open] = <uint8_t> i
@@ -367,7 +368,7 @@ cdef class CoarseSearch:
         """A bound for the scores in all open buckets."""
         cdef Py_ssize_t i, j
         cdef double weight = <double> node.statistics[1], first = <double> node.statistics[2], highest = 0.0
-        cdef uint64_t missing = self.found.missing_word[0]
+        cdef uint64_t missing = self.found.missing_sum[0]
         if df_min_draws(rules) > 1:
             return INFINITY
         for j in range(self.n_open):
@@ -388,8 +389,8 @@ cdef class CoarseSearch:
             return reaches
         # An edge that the rules forbid may score more than the floor; its bucket may have cuts that they allow.
         for i in range(self.found.n):
-            before = draws_of(self.edges[i] + offset, self.found.is_pairs)
-            after = draws_of(self.edges[i + 1] + offset, self.found.is_pairs)
+            before = draws_of(self.edges[i] + offset, self.found.is_binary)
+            after = draws_of(self.edges[i + 1] + offset, self.found.is_binary)
             if (before < least <= after) or (total[0] - after < least <= total[0] - before):
                 self.excess[i] = 1.0
                 reaches = True
@@ -398,7 +399,7 @@ cdef class CoarseSearch:
     cdef Py_ssize_t gather_open(self, const Node* node, const Column* column) noexcept nogil:
         """Fill the sorter's `sort_keys` with the records in open buckets; return how many there are."""
         cdef uint64_t* sort_keys = self.builder.sorter.sort_keys
-        cdef const uint32_t* row = self.words.row
+        cdef const uint32_t* row = self.packed.row
         cdef Py_ssize_t i, n = 0
         for i in range(self.n_open):
             self.is_open[self.number[self.open[i]]] = True
@@ -421,8 +422,8 @@ cdef class CoarseSearch:
         """Replace `best` by the best of the cuts in open buckets and at two edges (-1: none). IN sort keys : [n] sorted"""
         cdef CutList cuts
         self.builder.blank(&cuts)
-        cuts.missing_word[0] = self.found.missing_word[0]
-        unpack_word(cuts.missing_word[0], cuts.is_pairs, cuts.missing)
+        cuts.missing_sum[0] = self.found.missing_sum[0]
+        unpack_sum(cuts.missing_sum[0], cuts.is_binary, cuts.missing)
         cuts.n = self.merge(column, sort_keys, n, min(right, left), max(right, left), &cuts)
         self.chooser.choose(node, column, &cuts, rules, best)
 
@@ -452,7 +453,7 @@ cdef class CoarseSearch:
                     code = <uint32_t> (sort_keys[i] >> 32)
                     if self.place[bucket_of(column, code)] != place:
                         break
-                    sum += self.words.word[<uint32_t> sort_keys[i]]
+                    sum += self.packed.sums[<uint32_t> sort_keys[i]]
                     run[to] = sum
                     codes[to] = code
                     i += 1

@@ -1,7 +1,7 @@
 """The records of a node as packed words, and its draws counted by code: see histogram.pxd.
 
-A `NodeWords` belongs to one thread and owns `own_row`, `own_word` and `own_slot`; `row`, `word` and `slot` may lead to those of
-the thread whose node is shared.
+A `PackedRecords` belongs to one thread and owns `own_row`, `own_sums` and `own_slot`; `row`, `word` and `slot` may lead to those
+of the thread whose node is shared.
 
 A `Histogram` belongs to one thread and owns its scratch, of which counters and bitmaps are all 0 between calls.
 """
@@ -10,12 +10,12 @@ from libc.stdint cimport uint16_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
-from dforest.core.codes cimport fill_words, gather_and_set_bits
+from dforest.core.codes cimport fill_packed_sums, gather_and_set_bits
 from dforest.core.loops cimport DF_STRIDE, loops
 from dforest.core.search.cut_list cimport CLASSES, RECORDS, SUMS
-from dforest.core.search.words cimport (
-    DF_CLASS_LANES, DF_SUM_BIAS, DF_SUM_BITS, DF_SUM_MASK, df_add_bytes, df_lane_of, df_lanes_of_halves, unpack_lanes,
-    unpack_word,
+from dforest.core.search.packed_sums cimport (
+    DF_COUNTED_CLASSES, DF_SUM_BIAS, DF_SUM_BITS, DF_SUM_MASK, df_add_bytes, df_class_counter_of, df_class_counters_of_halves,
+    unpack_class_counters, unpack_sum,
 )
 from dforest.core.types cimport OUTPUTS, TARGET_SUM, Record, add_draws, code_t
 
@@ -25,19 +25,19 @@ cdef extern from *:
     """
     int df_lowest_bit(uint64_t x) nogil
 
-cdef extern from "core/search/lanes.h" nogil:
-    void df_put_lanes(uint16_t* lanes, int64_t code, const uint64_t* words)
-    void df_take_lanes(uint16_t* lanes, int64_t code, uint64_t* taken)
-    int64_t df_walk_lanes(uint16_t* lanes, int64_t n_codes, uint64_t* run, uint64_t* more, uint32_t* codes)
-    int64_t df_walk_occupied_lanes(uint16_t* lanes, uint64_t* occupancy, int64_t n_codes, uint64_t* run, uint64_t* more,
-                                   uint32_t* codes)
+cdef extern from "core/search/class_counters.h" nogil:
+    void df_put_class_counters(uint16_t* class_counters, int64_t code, const uint64_t* words)
+    void df_take_class_counters(uint16_t* class_counters, int64_t code, uint64_t* taken)
+    int64_t df_walk_class_counters(uint16_t* class_counters, int64_t n_codes, uint64_t* run, uint64_t* more, uint32_t* codes)
+    int64_t df_walk_occupied_class_counters(uint16_t* class_counters, uint64_t* occupancy, int64_t n_codes, uint64_t* run,
+                                            uint64_t* more, uint32_t* codes)
 
 cdef enum:
-    MIN_LENT = 3 * DF_STRIDE     # 16 bytes of scratch a record have room for 12, and for DF_STRIDE records more
+    MIN_IN_SCRATCH = 3 * DF_STRIDE  # 16 bytes of scratch a record have room for 12, and for DF_STRIDE records more
 
 
 @cython.final
-cdef class NodeWords:
+cdef class PackedRecords:
     """The records of the node at hand as packed words.
 
     Parameters
@@ -49,74 +49,74 @@ cdef class NodeWords:
     n_records : int
         Of the largest node.
     tuning : dict
-        ``lent_from``: the field, if it is not to have its default.
+        ``scratch_from``: the field, if it is not to have its default.
     """
 
     def __cinit__(self, Criterion criterion not None, bint is_unit, Py_ssize_t n_records, dict tuning not None):
         self.criterion = criterion
         self.is_unit = is_unit
-        self.is_pairs = criterion.kind == CLASS_WEIGHTS
-        self.lent_from = max(MIN_LENT, tuning.get("lent_from", 4096))
-        if self.is_pairs and criterion.n_words <= 2 + 8:
+        self.is_binary = criterion.kind == CLASS_WEIGHTS
+        self.scratch_from = max(MIN_IN_SCRATCH, tuning.get("scratch_from", 4096))
+        if self.is_binary and criterion.n_words <= 2 + 8:
             self.class_bits = 32 if criterion.n_words <= 2 + 2 else 16 if criterion.n_words <= 2 + 4 else 8
         self.own_row = <uint32_t*> malloc((n_records + DF_STRIDE) * sizeof(uint32_t))
-        self.own_word = <uint64_t*> malloc((n_records + DF_STRIDE) * sizeof(uint64_t))
-        if self.own_row == NULL or self.own_word == NULL:
+        self.own_sums = <uint64_t*> malloc((n_records + DF_STRIDE) * sizeof(uint64_t))
+        if self.own_row == NULL or self.own_sums == NULL:
             raise MemoryError()
         if is_unit and 0 < self.class_bits < 32:
-            self.flip = df_lane_of(0)
+            self.flip = df_class_counter_of(0)
             self.own_slot = <uint32_t*> malloc(n_records * sizeof(uint32_t))
             if self.own_slot == NULL:
                 raise MemoryError()
 
     def __dealloc__(self):
         free(self.own_row)
-        free(self.own_word)
+        free(self.own_sums)
         free(self.own_slot)
 
-    cdef void close(self) noexcept nogil:
+    cdef void forget_node(self) noexcept nogil:
         """Forget the words of a node."""
         self.is_made = False
 
-    cdef void borrow(self, NodeWords other) noexcept nogil:
+    cdef void share_packed(self, PackedRecords other) noexcept nogil:
         """Use the words that another thread has made of a node, and only reads from now on."""
         self.is_made = True
         self.room = other.room
         self.chunk = other.chunk
         self.row = other.row
-        self.word = other.word
+        self.sums = other.sums
         self.slot = other.slot
 
-    cdef void make(self, const Node* node) noexcept nogil:
+    cdef void pack_node(self, const Node* node) noexcept nogil:
         """Make the words of a node."""
         cdef Py_ssize_t i, n = node.n
         cdef const Record* records = node.records
         cdef uint32_t most
         cdef uint32_t* row = self.own_row
-        cdef uint64_t* word = self.own_word
-        if node.scratch != NULL and n >= self.lent_from:
-            word = <uint64_t*> node.scratch
-            row = <uint32_t*> (word + n + DF_STRIDE)
+        cdef uint64_t* sums = self.own_sums
+        if node.scratch != NULL and n >= self.scratch_from:
+            sums = <uint64_t*> node.scratch
+            row = <uint32_t*> (sums + n + DF_STRIDE)
         self.is_made = True
         self.row = row
-        self.word = word
+        self.sums = sums
         self.slot = self.own_slot
         self.room = (n + DF_STRIDE - 1) // DF_STRIDE * DF_STRIDE
         for i in range(DF_STRIDE):          # behind the records: the row of the first one, and nothing to add
             row[n + i] = records[0].row
-            word[n + i] = 0
+            sums[n + i] = 0
         if self.is_unit and self.class_bits > 0:
-            most = loops.pack_classes(records, n, self.class_bits, self.flip, row, word, self.own_slot)
+            most = loops.pack_classes(records, n, self.class_bits, self.flip, row, sums, self.own_slot)
             self.chunk = ((<int64_t> 1 << self.class_bits) - 1) // most // DF_STRIDE * DF_STRIDE
         elif self.is_unit and self.criterion.kind == TARGET_SUM:
-            most = loops.pack_sums(records, n, row, word)
+            most = loops.pack_sums(records, n, row, sums)
             self.chunk = ((<int64_t> 1 << (64 - DF_SUM_BITS)) - 1) // most // DF_STRIDE * DF_STRIDE
         else:
             self.chunk = 0
             for i in range(n):
                 row[i] = records[i].row
 
-    cdef void unpack(self, uint64_t word, int64_t* statistic) noexcept nogil:
+    cdef void add_unpacked(self, uint64_t word, int64_t* statistic) noexcept nogil:
         """Add what a word stands for to a statistic."""
         cdef int64_t n_draws = 0, here
         cdef Py_ssize_t k
@@ -154,13 +154,13 @@ cdef void fill(Accumulator accumulator, Histogram histogram, const Node* node, c
             add_draws(histogram.criterion.kind, histogram.counters + codes[records[i].row] * n_words, &records[i])
 
 
-cdef void fill_lanes(const uint32_t* row, const uint32_t* slot, Py_ssize_t n, const code_t* codes, uint16_t* lanes,
-                     uint64_t* occupancy) noexcept nogil:
-    """Add n records to a histogram of lanes. INOUT occupancy : NULL, or a bit for each code that occurs"""
+cdef void fill_class_counters(const uint32_t* row, const uint32_t* slot, Py_ssize_t n, const code_t* codes,
+                              uint16_t* class_counters, uint64_t* occupancy) noexcept nogil:
+    """Add n records to a histogram of class counters. INOUT occupancy : NULL, or a bit for each code that occurs"""
     cdef Py_ssize_t i
     cdef uint32_t code
     for i in range(n):
-        lanes[DF_CLASS_LANES * <Py_ssize_t> codes[row[i]] + (slot[i] & 0xFFFF)] += <uint16_t> (slot[i] >> 16)
+        class_counters[DF_COUNTED_CLASSES * <Py_ssize_t> codes[row[i]] + (slot[i] & 0xFFFF)] += <uint16_t> (slot[i] >> 16)
     if occupancy != NULL:
         for i in range(n):
             code = codes[row[i]]
@@ -184,7 +184,7 @@ cdef class Histogram:
     ----------
     criterion : Criterion
         Of the same thread.
-    words : NodeWords
+    packed : PackedRecords
         Of the same thread.
     n_counted : int
         Codes of the largest column that is counted.
@@ -192,10 +192,11 @@ cdef class Histogram:
         Codes of the largest column of which a bitmap is made.
     """
 
-    def __cinit__(self, Criterion criterion not None, NodeWords words not None, Py_ssize_t n_counted, Py_ssize_t n_bitmap_codes):
+    def __cinit__(self, Criterion criterion not None, PackedRecords packed not None, Py_ssize_t n_counted,
+                  Py_ssize_t n_bitmap_codes):
         cdef Py_ssize_t n_bitmap_words = max(n_counted, n_bitmap_codes) // 64 + 1
         self.criterion = criterion
-        self.words = words
+        self.packed = packed
         self.counters = <int64_t*> calloc((n_counted + 1) * max(self.criterion.n_words, 4), sizeof(int64_t))     # or four copies
         self.occupancy = <uint64_t*> calloc(n_bitmap_words, sizeof(uint64_t))
         self.before = <uint32_t*> malloc(n_bitmap_words * sizeof(uint32_t))
@@ -248,93 +249,93 @@ cdef class Histogram:
         cdef uint64_t* last = &self.occupancy[column.n_codes >> 6]
         cdef uint64_t missing = <uint64_t> 1 << (column.n_codes & 63)
         cdef Py_ssize_t i, n, n_bitmap_words = column.n_codes // 64 + 1
-        gather_and_set_bits(self.words.row, node.n, column, codes, self.occupancy)
+        gather_and_set_bits(self.packed.row, node.n, column, codes, self.occupancy)
         n = loops.before(self.occupancy, n_bitmap_words, self.before)
         memset(run, 0, n * sizeof(uint64_t))
-        loops.rank_sums(codes, self.words.word, node.n, self.occupancy, self.before, run, cuts.code)
+        loops.rank_packed_sums(codes, self.packed.sums, node.n, self.occupancy, self.before, run, cuts.code)
         if last[0] & missing:
             n -= 1
-            cuts.missing_word[0] = run[n]
-            unpack_word(run[n], cuts.is_pairs, cuts.missing)
+            cuts.missing_sum[0] = run[n]
+            unpack_sum(run[n], cuts.is_binary, cuts.missing)
         memset(self.occupancy, 0, n_bitmap_words * sizeof(uint64_t))
         for i in range(n):
             total += run[i]
             run[i] = total
         cuts.n = n
 
-    cdef void count_words(self, const Node* node, const Column* column, bint in_copies, CutList* cuts) noexcept nogil:
+    cdef void count_packed_sums(self, const Node* node, const Column* column, bint in_copies, CutList* cuts) noexcept nogil:
         """Make the list of a column, by words."""
         cdef uint64_t* histogram = <uint64_t*> self.counters
-        cdef const uint32_t* row = self.words.row
-        cdef const uint64_t* words = self.words.word
+        cdef const uint32_t* row = self.packed.row
+        cdef const uint64_t* words = self.packed.sums
         cdef uint32_t n_codes = column.n_codes
         cdef Py_ssize_t n_all = <Py_ssize_t> n_codes + column.has_missing
         if column.width == 1:
-            fill_words[uint64_t, uint8_t](row, words, node.n, <const uint8_t*> column.codes, histogram, n_all, in_copies)
+            fill_packed_sums[uint64_t, uint8_t](row, words, node.n, <const uint8_t*> column.codes, histogram, n_all, in_copies)
         elif column.width == 2:
-            fill_words[uint64_t, uint16_t](row, words, node.n, <const uint16_t*> column.codes, histogram, n_all, in_copies)
+            fill_packed_sums[uint64_t, uint16_t](row, words, node.n, <const uint16_t*> column.codes, histogram, n_all, in_copies)
         else:
-            fill_words[uint64_t, uint32_t](row, words, node.n, <const uint32_t*> column.codes, histogram, n_all, in_copies)
+            fill_packed_sums[uint64_t, uint32_t](row, words, node.n, <const uint32_t*> column.codes, histogram, n_all, in_copies)
         if column.has_missing:
-            cuts.missing_word[0] = histogram[n_codes]
+            cuts.missing_sum[0] = histogram[n_codes]
             histogram[n_codes] = 0
-            unpack_word(cuts.missing_word[0], cuts.is_pairs, cuts.missing)
-        cuts.n = loops.run_words(histogram, n_codes, cuts.run, cuts.code)
+            unpack_sum(cuts.missing_sum[0], cuts.is_binary, cuts.missing)
+        cuts.n = loops.running_sums(histogram, n_codes, cuts.run, cuts.code)
 
     cdef void add_two(self, const Node* node, const uint8_t* codes) noexcept nogil:
-        """Add the draws of a column of the codes 0 and 1 to a histogram of lanes: those of code 1 are added up."""
+        """Add the draws of a column of the codes 0 and 1 to a histogram of class counters: those of code 1 are added up."""
         cdef uint64_t[2] ones
         cdef uint64_t[2] zeros
         cdef uint64_t[2] halves
         cdef uint64_t sum
         cdef Py_ssize_t begin = 0, end, i
-        cdef const uint32_t* row = self.words.row
-        cdef const uint64_t* word = self.words.word
+        cdef const uint32_t* row = self.packed.row
+        cdef const uint64_t* sums = self.packed.sums
         halves[0] = halves[1] = ones[0] = ones[1] = zeros[0] = zeros[1] = 0
         while begin < node.n:
-            end = min(begin + self.words.chunk, node.n)
+            end = min(begin + self.packed.chunk, node.n)
             sum = 0
             for i in range(begin, end):
-                sum += word[i] & -<uint64_t> codes[row[i]]
-            if self.words.class_bits == 16:
+                sum += sums[i] & -<uint64_t> codes[row[i]]
+            if self.packed.class_bits == 16:
                 ones[0] += sum
             else:
                 df_add_bytes(sum, halves)
             begin = end
-        if self.words.class_bits < 16:
-            df_lanes_of_halves(halves, ones)
+        if self.packed.class_bits < 16:
+            df_class_counters_of_halves(halves, ones)
         for i in range(self.criterion.n_words - 2):
             zeros[i // 4] += <uint64_t> node.statistics[2 + i] << (16 * (i % 4))
         zeros[0] -= ones[0]
         zeros[1] -= ones[1]
-        df_put_lanes(<uint16_t*> self.counters, 0, zeros)
-        df_put_lanes(<uint16_t*> self.counters, 1, ones)
+        df_put_class_counters(<uint16_t*> self.counters, 0, zeros)
+        df_put_class_counters(<uint16_t*> self.counters, 1, ones)
 
-    cdef void count_lanes(self, const Node* node, const Column* column, bint by_bitmap, CutList* cuts) noexcept nogil:
-        """Make the list of a column, by lanes."""
-        cdef uint16_t* lanes = <uint16_t*> self.counters
+    cdef void count_class_counters(self, const Node* node, const Column* column, bint by_bitmap, CutList* cuts) noexcept nogil:
+        """Make the list of a column, by class counters."""
+        cdef uint16_t* class_counters = <uint16_t*> self.counters
         cdef uint64_t* occupancy = self.occupancy if by_bitmap else NULL
-        cdef const uint32_t* row = self.words.row
-        cdef const uint32_t* slot = self.words.slot
+        cdef const uint32_t* row = self.packed.row
+        cdef const uint32_t* slot = self.packed.slot
         cuts.is_packed = True
-        if column.n_codes + column.has_missing == 2 and column.width == 1 and self.words.chunk > 0:
+        if column.n_codes + column.has_missing == 2 and column.width == 1 and self.packed.chunk > 0:
             self.add_two(node, <const uint8_t*> column.codes)
             by_bitmap = False
         elif column.width == 1:
-            fill_lanes(row, slot, node.n, <const uint8_t*> column.codes, lanes, occupancy)
+            fill_class_counters(row, slot, node.n, <const uint8_t*> column.codes, class_counters, occupancy)
         elif column.width == 2:
-            fill_lanes(row, slot, node.n, <const uint16_t*> column.codes, lanes, occupancy)
+            fill_class_counters(row, slot, node.n, <const uint16_t*> column.codes, class_counters, occupancy)
         else:
-            fill_lanes(row, slot, node.n, <const uint32_t*> column.codes, lanes, occupancy)
+            fill_class_counters(row, slot, node.n, <const uint32_t*> column.codes, class_counters, occupancy)
         if column.has_missing:
-            df_take_lanes(lanes, column.n_codes, cuts.missing_word)
-            unpack_lanes(cuts.missing_word[0], cuts.missing_word[1], cuts.missing, self.criterion.n_words)
+            df_take_class_counters(class_counters, column.n_codes, cuts.missing_sum)
+            unpack_class_counters(cuts.missing_sum[0], cuts.missing_sum[1], cuts.missing, self.criterion.n_words)
             if by_bitmap:
                 occupancy[column.n_codes >> 6] &= ~(<uint64_t> 1 << (column.n_codes & 63))
         if by_bitmap:
-            cuts.n = df_walk_occupied_lanes(lanes, occupancy, column.n_codes, cuts.run, cuts.more, cuts.code)
+            cuts.n = df_walk_occupied_class_counters(class_counters, occupancy, column.n_codes, cuts.run, cuts.more, cuts.code)
         else:
-            cuts.n = df_walk_lanes(lanes, column.n_codes, cuts.run, cuts.more, cuts.code)
+            cuts.n = df_walk_class_counters(class_counters, column.n_codes, cuts.run, cuts.more, cuts.code)
 
     cdef inline void take(self, Accumulator accumulator, uint32_t code, int64_t* statistic) noexcept nogil:
         """Move what the counters have of a code to a statistic."""
@@ -433,7 +434,7 @@ cdef class Histogram:
     cdef inline void pass_records(self, uint32_t code, int64_t* left) noexcept nogil:
         """Add a code's statistic, which is one by records, to the sum, and clear it. OUT left : [n_words] the sum then"""
         cdef Py_ssize_t n_words = self.criterion.n_words
-        loops.outputs.pass_words(self.counters + code * n_words, n_words, self.sum, left)
+        loops.outputs.pass_statistics(self.counters + code * n_words, n_words, self.sum, left)
 
     cdef Py_ssize_t walk_occupied(self, uint32_t n_codes, CutList* cuts) noexcept nogil:
         cdef uint64_t word

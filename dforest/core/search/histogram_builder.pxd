@@ -24,14 +24,14 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from dforest.core.data cimport DataView
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport CutList, Accumulator
-from dforest.core.search.histogram cimport Histogram, NodeWords
+from dforest.core.search.histogram cimport Histogram, PackedRecords
 from dforest.core.types cimport Column, Node, Record
 
 
 @cython.final
 cdef class Sorter:
     cdef Criterion criterion
-    cdef NodeWords words
+    cdef PackedRecords packed
     cdef int64_t insertion_below     # insertion sort of fewer sort keys, radix sort from here
     cdef uint64_t* sort_keys         # [records] what `sort_first` sorts, for whoever fills it
     cdef uint64_t* sort_keys_to      # [records]
@@ -40,8 +40,9 @@ cdef class Sorter:
     cdef uint64_t* sort_first(self, Py_ssize_t n) noexcept nogil
     cdef void sort(self, const Node* node, const Column* column, CutList* cuts) noexcept nogil
     cdef Py_ssize_t walk(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
-    cdef Py_ssize_t walk_words(self, const uint64_t* sort_keys, Py_ssize_t n, CutList* cuts) noexcept nogil
-    cdef Py_ssize_t walk_lanes(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
+    cdef Py_ssize_t walk_packed_sums(self, const uint64_t* sort_keys, Py_ssize_t n, CutList* cuts) noexcept nogil
+    cdef Py_ssize_t walk_class_counters(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records,
+                                        CutList* cuts) noexcept nogil
     cdef Py_ssize_t walk_sums(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
     cdef Py_ssize_t walk_records(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records,
                                  CutList* cuts) noexcept nogil
@@ -59,14 +60,14 @@ cdef struct Tuning:           # when to count and when to sort
 cdef class HistogramBuilder:
     cdef Criterion criterion
     cdef Tuning tuning
-    cdef NodeWords words
+    cdef PackedRecords packed
     cdef Histogram histogram
     cdef Sorter sorter
     cdef bint packs                  # words may be used
     cdef Accumulator accumulator     # of the open node
-    cdef bint packs_lanes            # or lanes
+    cdef bint packs_class_counters   # or class counters
     cdef uint64_t* run               # [records] for CutList.run; NULL: no list is packed
-    cdef uint64_t* more              # [records] for CutList.more; NULL: no list has lanes
+    cdef uint64_t* more              # [records] for CutList.more; NULL: no list has class counters
     cdef int64_t* left               # [records, n_words] for CutList.left
     cdef uint32_t* code              # [records] for CutList.code
     cdef int64_t* missing            # [n_words] for CutList.missing

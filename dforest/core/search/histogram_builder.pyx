@@ -11,10 +11,12 @@ from libc.string cimport memcpy, memset
 from dforest.core.codes cimport gather_sort_keys
 from dforest.core.loops cimport loops
 from dforest.core.search.criterion cimport add_record
-from dforest.core.search.cut_list cimport CLASSES, LANES, RECORDS, RUN, SUMS, WORDS
+from dforest.core.search.cut_list cimport CLASSES, CLASS_COUNTERS, PACKED_SUMS, RECORDS, RUN, SUMS
 from dforest.core.search.histogram cimport complete
 from dforest.core.search.sums cimport df_copy_words
-from dforest.core.search.words cimport DF_LANE_DRAWS, DF_PAIR_DRAWS, DF_SUM_DRAWS, unpack_lanes, unpack_word
+from dforest.core.search.packed_sums cimport (
+    DF_BINARY_DRAWS, DF_CLASS_COUNTER_DRAWS, DF_SUM_DRAWS, unpack_class_counters, unpack_sum,
+)
 from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.types cimport CLASS_WEIGHTS, OUTPUTS, TARGET_SUM, add_draws, column_t
 
@@ -27,7 +29,7 @@ cdef class Sorter:
     ----------
     criterion : Criterion
         Of the same thread.
-    words : NodeWords
+    packed : PackedRecords
         Of the same thread.
     n_records : int
         Of the largest node.
@@ -35,9 +37,10 @@ cdef class Sorter:
         Insertion sort of fewer sort keys, radix sort from here.
     """
 
-    def __cinit__(self, Criterion criterion not None, NodeWords words not None, Py_ssize_t n_records, int64_t insertion_below):
+    def __cinit__(self, Criterion criterion not None, PackedRecords packed not None, Py_ssize_t n_records,
+                  int64_t insertion_below):
         self.criterion = criterion
-        self.words = words
+        self.packed = packed
         self.insertion_below = insertion_below
         self.sort_keys = <uint64_t*> malloc(n_records * sizeof(uint64_t))
         self.sort_keys_to = <uint64_t*> malloc(n_records * sizeof(uint64_t))
@@ -61,7 +64,7 @@ cdef class Sorter:
         """Make the list of a column."""
         cdef Py_ssize_t n = node.n, n_values = node.n
         cdef uint64_t* sort_keys
-        cuts.is_packed = cuts.accumulator == WORDS or cuts.accumulator == LANES
+        cuts.is_packed = cuts.accumulator == PACKED_SUMS or cuts.accumulator == CLASS_COUNTERS
         gather_sort_keys[Record](node.records, n, column, self.sort_keys)
         sort_keys = self.sort_first(n)
         cuts.sorted = sort_keys
@@ -70,13 +73,13 @@ cdef class Sorter:
                 n_values -= 1
             if n_values < n:               # as a list of one cut, which the list of the values writes over
                 self.walk(sort_keys + n_values, n - n_values, node.records, cuts)
-                if cuts.accumulator == WORDS:
-                    cuts.missing_word[0] = cuts.run[0]
-                    unpack_word(cuts.run[0], cuts.is_pairs, cuts.missing)
-                elif cuts.accumulator == LANES:
-                    cuts.missing_word[0] = cuts.run[0]
-                    cuts.missing_word[1] = cuts.more[0]
-                    unpack_lanes(cuts.run[0], cuts.more[0], cuts.missing, self.criterion.n_words)
+                if cuts.accumulator == PACKED_SUMS:
+                    cuts.missing_sum[0] = cuts.run[0]
+                    unpack_sum(cuts.run[0], cuts.is_binary, cuts.missing)
+                elif cuts.accumulator == CLASS_COUNTERS:
+                    cuts.missing_sum[0] = cuts.run[0]
+                    cuts.missing_sum[1] = cuts.more[0]
+                    unpack_class_counters(cuts.run[0], cuts.more[0], cuts.missing, self.criterion.n_words)
                 else:
                     memcpy(cuts.missing, cuts.left, self.criterion.n_words * sizeof(int64_t))
         cuts.n = self.walk(sort_keys, n_values, node.records, cuts)
@@ -85,16 +88,16 @@ cdef class Sorter:
     # a code that goes on is written over: sort keys of the codes 3, 3, 5 write 3's left side twice.
 
     cdef Py_ssize_t walk(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
-        if cuts.accumulator == WORDS:
-            return self.walk_words(sort_keys, n, cuts)
-        if cuts.accumulator == LANES:
-            return self.walk_lanes(sort_keys, n, records, cuts)
+        if cuts.accumulator == PACKED_SUMS:
+            return self.walk_packed_sums(sort_keys, n, cuts)
+        if cuts.accumulator == CLASS_COUNTERS:
+            return self.walk_class_counters(sort_keys, n, records, cuts)
         if cuts.accumulator == SUMS:
             return self.walk_sums(sort_keys, n, records, cuts)
         return self.walk_records(sort_keys, n, records, cuts)
 
-    cdef Py_ssize_t walk_words(self, const uint64_t* sort_keys, Py_ssize_t n, CutList* cuts) noexcept nogil:
-        cdef const uint64_t* words = self.words.word
+    cdef Py_ssize_t walk_packed_sums(self, const uint64_t* sort_keys, Py_ssize_t n, CutList* cuts) noexcept nogil:
+        cdef const uint64_t* words = self.packed.sums
         cdef uint64_t total = 0
         cdef uint64_t* run = cuts.run
         cdef uint32_t* codes = cuts.code
@@ -109,8 +112,8 @@ cdef class Sorter:
             n_values += code != next_code
         return n_values
 
-    cdef Py_ssize_t walk_lanes(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records,
-                               CutList* cuts) noexcept nogil:
+    cdef Py_ssize_t walk_class_counters(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records,
+                                        CutList* cuts) noexcept nogil:
         cdef uint64_t first = 0, second = 0, draws, is_second
         cdef uint64_t* run = cuts.run
         cdef uint64_t* more = cuts.more
@@ -176,7 +179,7 @@ cdef class HistogramBuilder:
     ----------
     criterion : Criterion
         Of the same thread.
-    words : NodeWords
+    packed : PackedRecords
         Of the same thread.
     n_records : int
         Of the largest node.
@@ -188,14 +191,14 @@ cdef class HistogramBuilder:
         Values for the fields of `Tuning`, and ``insertion_below`` (`Sorter`), that are not to have their defaults.
     """
 
-    def __cinit__(self, Criterion criterion not None, NodeWords words not None, Py_ssize_t n_records, Py_ssize_t n_codes,
+    def __cinit__(self, Criterion criterion not None, PackedRecords packed not None, Py_ssize_t n_records, Py_ssize_t n_codes,
                   bint in_order, dict tuning not None):
         cdef Py_ssize_t n_counted, n_values
         self.criterion = criterion
-        self.words = words
-        self.packs = (words.is_unit and (criterion.n_classes == 2 or criterion.kind == TARGET_SUM) and criterion.is_additive
+        self.packed = packed
+        self.packs = (packed.is_unit and (criterion.n_classes == 2 or criterion.kind == TARGET_SUM) and criterion.is_additive
                       and not in_order)
-        self.packs_lanes = words.own_slot != NULL and criterion.is_additive and not in_order
+        self.packs_class_counters = packed.own_slot != NULL and criterion.is_additive and not in_order
         self.tuning.sort_below = tuning.get("sort_below", 20)
         self.tuning.codes_per_record = tuning.get("codes_per_record", 8)
         self.tuning.bitmap_from = tuning.get("bitmap_from", 2)
@@ -204,8 +207,8 @@ cdef class HistogramBuilder:
         if in_order:
             self.tuning.sort_below = <int64_t> 1 << 62
         n_counted = min(n_codes, self.tuning.codes_per_record * n_records)
-        self.histogram = Histogram(criterion, words, n_counted, min(n_codes, self.tuning.bitmap_codes_per_record * n_records))
-        self.sorter = Sorter(criterion, words, n_records, tuning.get("insertion_below", 24))
+        self.histogram = Histogram(criterion, packed, n_counted, min(n_codes, self.tuning.bitmap_codes_per_record * n_records))
+        self.sorter = Sorter(criterion, packed, n_records, tuning.get("insertion_below", 24))
         # Values, missing ones, all categories, and where values that do not occur are written. Loops look at eight at a time,
         # from the first valid cut on, so that they look at seven more.
         n_values = min(n_records, n_codes) + 3 + 7
@@ -214,11 +217,11 @@ cdef class HistogramBuilder:
         self.missing = <int64_t*> malloc(self.criterion.n_words * sizeof(int64_t))
         if self.left == NULL or self.code == NULL or self.missing == NULL:
             raise MemoryError()
-        if self.packs or self.packs_lanes:
+        if self.packs or self.packs_class_counters:
             self.run = <uint64_t*> calloc(n_values, sizeof(uint64_t))
             if self.run == NULL:
                 raise MemoryError()
-        if self.packs_lanes:
+        if self.packs_class_counters:
             self.more = <uint64_t*> calloc(n_values, sizeof(uint64_t))
             if self.more == NULL:
                 raise MemoryError()
@@ -235,12 +238,12 @@ cdef class HistogramBuilder:
         self.accumulator = self.accumulator_of(node.statistics)
 
     cdef inline Accumulator accumulator_of(self, const int64_t* total) noexcept nogil:
-        if not self.words.is_unit or total[0] >> 32:
+        if not self.packed.is_unit or total[0] >> 32:
             return RECORDS
-        if self.packs and total[0] < (DF_PAIR_DRAWS if self.criterion.kind == CLASS_WEIGHTS else DF_SUM_DRAWS):
-            return WORDS
+        if self.packs and total[0] < (DF_BINARY_DRAWS if self.criterion.kind == CLASS_WEIGHTS else DF_SUM_DRAWS):
+            return PACKED_SUMS
         if self.criterion.kind == CLASS_WEIGHTS:
-            return LANES if self.packs_lanes and total[0] <= DF_LANE_DRAWS else CLASSES
+            return CLASS_COUNTERS if self.packs_class_counters and total[0] <= DF_CLASS_COUNTER_DRAWS else CLASSES
         return SUMS if self.criterion.kind == TARGET_SUM else RECORDS
 
     cdef void blank(self, CutList* cuts) noexcept nogil:
@@ -248,13 +251,13 @@ cdef class HistogramBuilder:
         cuts.kind = RUN
         cuts.accumulator = self.accumulator
         cuts.n = 0
-        cuts.is_packed = self.accumulator == WORDS
-        cuts.is_pairs = self.words.is_pairs
+        cuts.is_packed = self.accumulator == PACKED_SUMS
+        cuts.is_binary = self.packed.is_binary
         cuts.code = self.code
         cuts.run = self.run
         cuts.more = self.more
         cuts.left = self.left
-        cuts.missing_word[0] = cuts.missing_word[1] = 0
+        cuts.missing_sum[0] = cuts.missing_sum[1] = 0
         cuts.missing = self.missing
         cuts.subset = NULL
         cuts.place = cuts.ends = NULL
@@ -266,19 +269,19 @@ cdef class HistogramBuilder:
         cdef int64_t n_codes = column.n_codes
         cdef bint is_large = node.n >= self.tuning.sort_below
         self.blank(cuts)
-        if cuts.is_packed and not self.words.is_made:
-            self.words.make(node)
+        if cuts.is_packed and not self.packed.is_made:
+            self.packed.pack_node(node)
         if (cuts.is_packed and is_large
                 and self.tuning.bitmap_from * node.n <= n_codes <= self.tuning.bitmap_codes_per_record * node.n):
             self.histogram.add_by_bitmap(node, column, <uint32_t*> self.sorter.sort_keys, cuts)
         elif not is_large or n_codes > self.tuning.codes_per_record * node.n:
             self.sorter.sort(node, column, cuts)
         elif cuts.is_packed:
-            self.histogram.count_words(node, column, node.n >= self.tuning.copy_from * (n_codes + 1), cuts)
-        elif cuts.accumulator == LANES:
-            if not self.words.is_made:
-                self.words.make(node)
-            self.histogram.count_lanes(node, column, n_codes >= self.tuning.bitmap_from * node.n, cuts)
+            self.histogram.count_packed_sums(node, column, node.n >= self.tuning.copy_from * (n_codes + 1), cuts)
+        elif cuts.accumulator == CLASS_COUNTERS:
+            if not self.packed.is_made:
+                self.packed.pack_node(node)
+            self.histogram.count_class_counters(node, column, n_codes >= self.tuning.bitmap_from * node.n, cuts)
         else:
             self.histogram.count(node, column, n_codes >= self.tuning.bitmap_from * node.n, cuts)
 

@@ -350,9 +350,9 @@ cdef class LogRankChooser(MovingChooser):
         free(self.left)
         free(self.leaving)
 
-    cdef void clear(self, bint is_lone) noexcept nogil:
-        self.is_lone = is_lone
-        if is_lone:
+    cdef void clear(self, bint is_single_cut) noexcept nogil:
+        self.is_single_cut = is_single_cut
+        if is_single_cut:
             memset(self.leaving, 0, (self.of_node.n_events + 1) * sizeof(int64_t))
             return
         self.weight = 0
@@ -370,7 +370,7 @@ cdef class LogRankChooser(MovingChooser):
         cdef Py_ssize_t at
         cdef int64_t own = self.of_node.steps[place], later = self.weight
         cdef df_exact_sum others = df_big_product(0, 0), change
-        if self.is_lone:
+        if self.is_single_cut:
             self.leaving[place] += weight
             return
         if place == 0:                     # never at risk at an event time: what is later than such draws is all
@@ -396,7 +396,7 @@ cdef class LogRankChooser(MovingChooser):
         cdef Py_ssize_t i
         cdef int64_t n_left = 0
         cdef df_exact_sum found = df_big_product(0, 0), here
-        if not self.is_lone:
+        if not self.is_single_cut:
             return df_big_difference(self.products, self.pairs)
         for i in range(self.of_node.n_events, 0, -1):
             n_left += self.leaving[i]

@@ -10,8 +10,8 @@ from dforest.core.types cimport Column, Node
 cdef class MovingChooser(Chooser):
     cdef Py_ssize_t* start           # [n_records + 2] where the records of each value begin in CutList.sorted
 
-    # Let nothing be on the left. is_lone : whether only one cut is scored before the next call
-    cdef void clear(self, bint is_lone) noexcept nogil
+    # Let nothing be on the left. is_single_cut : whether only one cut is scored before the next call
+    cdef void clear(self, bint is_single_cut) noexcept nogil
 
     # Add a record to the left, or take it away, for a sign of -1.
     cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil

@@ -11,7 +11,7 @@ from libc.stdlib cimport free, malloc
 
 from dforest.core.search.chooser cimport Choice
 from dforest.core.search.criterion cimport Criterion
-from dforest.core.search.cut_list cimport LONE, SINGLES
+from dforest.core.search.cut_list cimport ONE_VS_REST, SINGLE_CUT
 from dforest.core.types cimport CATEGORICAL, LeafRules, column_t, in_subset
 from dforest.rules.bounds cimport df_middle_prediction
 from dforest.rules.cut cimport df_is_allowed, df_is_valid
@@ -28,7 +28,7 @@ cdef void move_all(MovingChooser chooser, const Node* node, const column_t* code
         if code == column.n_codes:
             if missing_left:
                 chooser.move(node, i, 1)
-        elif in_subset(cuts.subset, <uint32_t> code) if column.kind == CATEGORICAL else code <= cuts.lone:
+        elif in_subset(cuts.subset, <uint32_t> code) if column.kind == CATEGORICAL else code <= cuts.single_cut:
             chooser.move(node, i, 1)
 
 
@@ -44,7 +44,7 @@ cdef class MovingChooser(Chooser):
     def __dealloc__(self):
         free(self.start)
 
-    cdef void clear(self, bint is_lone) noexcept nogil:
+    cdef void clear(self, bint is_single_cut) noexcept nogil:
         pass
 
     cdef void move(self, const Node* node, Py_ssize_t record, int sign) noexcept nogil:
@@ -82,8 +82,8 @@ cdef class MovingChooser(Chooser):
         choice.imbalance = 0
         choice.score = -1.0
         choice.middle = 0.0
-        self.clear(cuts.kind == LONE)
-        if cuts.kind == LONE:
+        self.clear(cuts.kind == SINGLE_CUT)
+        if cuts.kind == SINGLE_CUT:
             self.move_where(node, column, cuts, missing_left)
         else:
             for i in range(node.n):
@@ -95,7 +95,7 @@ cdef class MovingChooser(Chooser):
                 self.move_group(node, sorted, n_values - 1, 1)
             n_values -= cuts.missing[0] > 0
         for i in range(cuts.n):
-            if cuts.kind != LONE:
+            if cuts.kind != SINGLE_CUT:
                 if i == n_values:                      # all categories
                     for j in range(n_values):
                         self.move_group(node, sorted, j, 1)
@@ -113,7 +113,7 @@ cdef class MovingChooser(Chooser):
                     choice.score = score
                     choice.imbalance = imbalance
                     choice.middle = df_middle_prediction(at_left, at_right)
-            if cuts.kind == SINGLES and i < n_values:
+            if cuts.kind == ONE_VS_REST and i < n_values:
                 self.move_group(node, sorted, i, -1)
             left += self.criterion.n_words
         return choice

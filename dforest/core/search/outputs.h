@@ -1,7 +1,7 @@
 /* Loops over the outputs of a forest that predicts several (C99 and C++): see outputs.pyx.
  *
- * The rules are those of rules/outputs.h, which has the order in which floats are summed up: by lanes, which compilers may keep
- * in vectors. Statistics have n_words words; those of the outputs begin at DF_OUTPUT_WORDS. */
+ * The rules are those of rules/outputs.h, which has the order in which floats are summed up: by class counters, which compilers
+ * may keep in vectors. Statistics have n_words words; those of the outputs begin at DF_OUTPUT_WORDS. */
 #ifndef DFOREST_OUTPUTS_H
 #define DFOREST_OUTPUTS_H
 
@@ -249,7 +249,7 @@ typedef struct {
     void (*add)(const df_outputs *outputs, int64_t *statistic, const df_record *record);
     void (*count)(const df_outputs *outputs, const df_record *records, int64_t n, const void *codes, int width, int64_t n_words,
                   int64_t *counters);
-    void (*pass_words)(int64_t *counters, int64_t n_words, int64_t *sum, int64_t *left);
+    void (*pass_statistics)(int64_t *counters, int64_t n_words, int64_t *sum, int64_t *left);
     int64_t (*sorted)(const df_outputs *outputs, const uint64_t *sort_keys, int64_t n, const df_record *records, int64_t n_words,
                       int64_t *sum, int64_t *left, uint32_t *code);
     void (*square_scores)(const int64_t *left, int64_t n, const int64_t *total, int64_t k, int is_wide,

@@ -14,7 +14,7 @@ from cython cimport view
 import numpy as np
 
 from dforest.core.search.sums cimport NO_SUMS, NUMBER_SUMS, Sums, SumsKind
-from dforest.core.search.words cimport unpack_sums
+from dforest.core.search.packed_sums cimport unpack_sums
 from dforest.core.types cimport TARGET_SUM, TARGET_SUM_WIDE, Record
 from dforest.rules.categories cimport df_target_response
 from dforest.rules.criteria cimport (

@@ -1,4 +1,4 @@
-/* Records as packed words (words.pxd), and words counted by code as sums up to each code (C99 and C++). */
+/* Records as packed words (packed_sums.pxd), and words counted by code as sums up to each code (C99 and C++). */
 #ifndef DFOREST_RUNS_H
 #define DFOREST_RUNS_H
 
@@ -39,7 +39,7 @@ DF_INLINE uint32_t df_pack_sums_loop(const df_record *records, int64_t n, uint32
             row[i] = records[i].row;
         for (int64_t i = begin; i < end; i++)
             most = records[i].count > most ? records[i].count : most;
-        for (int64_t i = begin; i < end; i++) /* as df_sum_word; the target's sign turned is target + 2^31 */
+        for (int64_t i = begin; i < end; i++) /* as df_pack_sum; the target's sign turned is target + 2^31 */
             word[i] = ((uint64_t)records[i].count << DF_SUM_BITS)
                       + (uint64_t)records[i].count * ((uint32_t)records[i].target ^ 0x80000000u);
     }

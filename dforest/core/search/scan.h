@@ -15,13 +15,13 @@
 #include <emmintrin.h>
 #endif
 
-#define DF_PAIR_DRAWS ((int64_t)1 << 26) /* most draws of a node whose words are pairs: crosses are exact */
+#define DF_BINARY_DRAWS ((int64_t)1 << 26) /* most draws of a node of two classes: crosses are exact */
 #define DF_SUM_DRAWS ((int64_t)1 << 16)  /* fewer draws than this where words are sums */
 #define DF_SUM_BITS 48
 #define DF_SUM_BIAS ((int64_t)1 << 31)
 #define DF_SUM_MASK (((uint64_t)1 << DF_SUM_BITS) - 1)
 
-static inline uint64_t df_sum_word(uint32_t count, int32_t target) {
+static inline uint64_t df_pack_sum(uint32_t count, int32_t target) {
     return ((uint64_t)count << DF_SUM_BITS) + (uint64_t)count * (uint64_t)(target + DF_SUM_BIAS);
 }
 
@@ -64,19 +64,19 @@ DF_INLINE float df_top_ps(__m128 a) {
 
 #define DF_SEARCH(highest, at_least, number, kind)                                                                  \
     DF_INLINE number highest(const number *scores, int n) {                                                         \
-        enum { LANES = 16 / sizeof(number) };                                                                       \
-        df_vector_##kind a = _mm_loadu_##kind(scores), b = _mm_loadu_##kind(scores + LANES);                        \
-        for (int i = 2 * LANES; i < n; i += 2 * LANES) {                                                            \
+        enum { CLASS_COUNTERS = 16 / sizeof(number) };                                                              \
+        df_vector_##kind a = _mm_loadu_##kind(scores), b = _mm_loadu_##kind(scores + CLASS_COUNTERS);               \
+        for (int i = 2 * CLASS_COUNTERS; i < n; i += 2 * CLASS_COUNTERS) {                                          \
             a = _mm_max_##kind(a, _mm_loadu_##kind(scores + i));                                                    \
-            b = _mm_max_##kind(b, _mm_loadu_##kind(scores + i + LANES));                                            \
+            b = _mm_max_##kind(b, _mm_loadu_##kind(scores + i + CLASS_COUNTERS));                                   \
         }                                                                                                           \
         return df_top_##kind(_mm_max_##kind(a, b));                                                                 \
     }                                                                                                               \
     DF_INLINE uint64_t at_least(const number *scores, int n, number least) {                                        \
-        enum { LANES = 16 / sizeof(number) };                                                                       \
+        enum { CLASS_COUNTERS = 16 / sizeof(number) };                                                              \
         df_vector_##kind limit = _mm_set1_##kind(least);                                                            \
         uint64_t mask = 0;                                                                                          \
-        for (int i = 0; i < n; i += LANES)                                                                          \
+        for (int i = 0; i < n; i += CLASS_COUNTERS)                                                                 \
             mask |= (uint64_t)_mm_movemask_##kind(_mm_cmpge_##kind(_mm_loadu_##kind(scores + i), limit)) << i;      \
         return mask;                                                                                                \
     }

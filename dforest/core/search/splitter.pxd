@@ -67,7 +67,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.component cimport Component
 from dforest.core.data cimport DataView
-from dforest.core.team cimport TeamTask, Team
+from dforest.core.team cimport Team, TeamTask
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cuts cimport CodeRange, Cuts
 from dforest.core.search.division cimport Divisions

@@ -7,8 +7,8 @@
 
 typedef enum {
     DF_NO_SUMS,     /* nothing */
-    DF_PAIR_SUMS,   /* two classes: a word of scan.h */
-    DF_LANE_SUMS,   /* three to eight classes, of at most DF_LANE_DRAWS draws: two words of lanes.h */
+    DF_BINARY_SUMS,  /* two classes: a word of scan.h */
+    DF_CLASS_COUNTER_SUMS,  /* three to eight classes, of at most DF_CLASS_COUNTER_DRAWS draws: two words of class_counters.h */
     DF_NUMBER_SUMS, /* numbers: how many draws there are, and their sum of targets */
 } df_sums_kind;
 

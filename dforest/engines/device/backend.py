@@ -151,13 +151,13 @@ class Device(ABC):
         Of the counters and copies.
     n_groups : int
         Most groups of a launch: enough for all units to have something to do until its end. They take turns at longer lists.
-    adds_words : bool
+    adds_64_bits : bool
         Whether kernels add up words of 64 bits in histograms, not limbs of 32: those for groups of one item do.
     copies : weakref.WeakKeyDictionary
         Of forests, by `PackedForest`: see `dforest.engines.device.predictor`.
     """
 
-    adds_words = False
+    adds_64_bits = False
 
     def __init__(self, name, *, is_cpu, n_units, local_bytes, memory_bytes, array_bytes, max_items):
         self.name, self.is_cpu, self.n_units, self.max_items = name, is_cpu, n_units, max_items

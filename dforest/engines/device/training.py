@@ -164,7 +164,7 @@ class Training:
             return -(-(int(most).bit_length() + 1) // bits)
 
         problem["limb_bits"] = bits
-        if self.device.adds_words:
+        if self.device.adds_64_bits:
             n_count = problem["weight_limbs"] = problem["sum_limbs"] = 2
         else:
             n_count = 1

@@ -15,7 +15,7 @@ from libc.math cimport rint, sqrt
 from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from dforest.core.component cimport CONTRACT
-from dforest.core.loops cimport DF_FEW, df_cut, df_few
+from dforest.core.loops cimport DF_UNORDERED, df_cut, df_unordered
 from dforest.core.search.criterion cimport ClassCriterion, Criterion, Entropy
 from dforest.core.search.chooser cimport FastScans
 
@@ -149,11 +149,11 @@ cdef class GainRatioScans(FastScans):
 
     def __cinit__(self, Criterion criterion not None):
         if criterion.n_classes == 2:
-            self.takes_words = True
-            self.few = DF_FEW
+            self.takes_packed_sums = True
+            self.unordered = DF_UNORDERED
 
-    cdef Py_ssize_t best_word(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
-                              double* score) noexcept nogil:
+    cdef Py_ssize_t best_packed_sum(self, const uint64_t* run, Py_ssize_t n, uint64_t offset, const int64_t* total,
+                                    double* score) noexcept nogil:
         cdef Py_ssize_t i, best = 0
         cdef uint64_t word
         cdef int64_t remaining, least = 0
@@ -182,32 +182,34 @@ cdef class GainRatioScans(FastScans):
         score[0] = (<GainRatio> self.criterion).ratio(highest, <int64_t> (word >> 32) + <uint32_t> word, total, n)
         return best
 
-    cdef void best_few(self, const df_few* few, uint64_t offset, const int64_t* total, df_cut* cut) noexcept nogil:
+    cdef void best_unordered(self, const df_unordered* unordered, uint64_t offset, const int64_t* total,
+                             df_cut* cut) noexcept nogil:
         """From records in any order, each with the cut after its own code."""
-        cdef uint16_t[DF_FEW] word
+        cdef uint16_t[DF_UNORDERED] word
         cdef uint64_t[4] seen
         cdef uint64_t key, best = 0xFFFFFFFFFFFFFFFF, is_valid, n_cuts = 0
         cdef int64_t a, b, left, draws = total[0]
         cdef Py_ssize_t i, j
         cdef int16_t code
-        cdef uint16_t pair
-        for i in range(few.n):
+        cdef uint16_t binary_counts
+        for i in range(unordered.n):
             word[i] = <uint16_t> offset
-        for j in range(few.n):
-            code = few.code[j]
-            pair = few.pair[j]
-            for i in range(few.n):
-                word[i] += pair if few.code[i] >= code else 0
-        for i in range(few.n):
-            word[i] = word[i] if few.code[i] < few.missing else 0       # no draws on the left: no cut
+        for j in range(unordered.n):
+            code = unordered.code[j]
+            binary_counts = unordered.binary_counts[j]
+            for i in range(unordered.n):
+                word[i] += binary_counts if unordered.code[i] >= code else 0
+        for i in range(unordered.n):
+            word[i] = word[i] if unordered.code[i] < unordered.missing else 0  # no draws on the left: no cut
         seen[0] = seen[1] = seen[2] = seen[3] = 0
-        for i in range(few.n):                     # without branches: the highest code, which is no cut, may be anywhere
+        for i in range(unordered.n):               # without branches: the highest code, which is no cut, may be anywhere
             a = word[i] & 255
             b = word[i] >> 8
             left = a + b
-            is_valid = (left >= few.least) & (left <= draws - few.least)
+            is_valid = (left >= unordered.least) & (left <= draws - unordered.least)
             # By the entropy left (below 2**41), the code, and the record: of the best cuts the lowest.
-            key = (<uint64_t> sides_of_two(a, b, total[2], total[3]) << 22) | <uint64_t> (few.code[i] + 32768) << 6 | <uint64_t> i
+            key = (<uint64_t> sides_of_two(a, b, total[2],
+                                           total[3]) << 22) | <uint64_t> (unordered.code[i] + 32768) << 6 | <uint64_t> i
             best = min(best, key | (is_valid - 1))
             n_cuts += is_valid & ~(seen[left >> 6] >> (left & 63))     # records of one code have the same left side
             seen[left >> 6] |= <uint64_t> 1 << (left & 63)

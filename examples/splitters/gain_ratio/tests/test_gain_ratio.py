@@ -118,7 +118,7 @@ def test_every_way_through_a_node_gives_the_same_forest(method, min_samples_leaf
     X, y = noisy_rows(20_000)
     parameters = {"random_state": 0, "method": method, "min_samples_leaf": min_samples_leaf, "criterion": GainRatio()}
     given = RandomForestClassifier(3, **parameters).fit(X, y)
-    ways = [{"few_below": 0}, {"sort_below": 10**6}, {"cache_bytes": 0}]
+    ways = [{"unordered_below": 0}, {"sort_below": 10**6}, {"cache_bytes": 0}]
     for tuning in ways:
         with monkeypatch.context() as patch:
             for name, value in tuning.items():

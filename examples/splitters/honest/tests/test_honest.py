@@ -155,7 +155,7 @@ def test_copied_codes_and_nodes_opened_again_change_nothing(kind, monkeypatch):
     X, y, weight = hard_rows(kind, 2000)
     parameters = {"splitter": HonestSplitter(), "categorical_features": [2], "random_state": 0}
     given = kind(4, **parameters).fit(X, y, weight)
-    for name, value in (("cache_bytes", 0), ("few_below", 0), ("sort_below", 0)):
+    for name, value in (("cache_bytes", 0), ("unordered_below", 0), ("sort_below", 0)):
         with monkeypatch.context() as patch:
             patch.setitem(TUNING, name, value)
             assert_equal_forests(given, kind(4, **parameters).fit(X, y, weight))

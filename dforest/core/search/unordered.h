@@ -3,33 +3,33 @@
  * So few records need no order. Each stands for the cut after its own value; every record is added to
  * the left sides of the cuts that are not below it, for many cuts at once, and all cuts are scored.
  * Words as in scan.h, and others that such small nodes allow:
- *     pair      two classes: draws of class 0 in the low 8 bits of 16, of class 1 in the high ones
+ *     binary    two classes: draws of class 0 in the low 8 bits of 16, of class 1 in the high ones
  *     classes   up to 8: draws of class k in the k-th 8 bits of 64
  *     sum       as in scan.h
  * Each score is formed by the operations of numerics.h, in their order, on numbers that are exact, and
  * so has the same bits as everywhere. The loops have no branches and fixed lengths: compilers vectorise them.
  */
-#ifndef DFOREST_FEW_H
-#define DFOREST_FEW_H
+#ifndef DFOREST_UNORDERED_H
+#define DFOREST_UNORDERED_H
 
 #include "core/search/scan.h"
 
-#define DF_FEW 64                /* most records */
-#define DF_TINY 4                /* nodes of no more records are sorted after all */
-#define DF_FEW_DRAWS 255         /* most draws */
-#define DF_FEW_CLASSES 8         /* most classes */
-#define DF_FEW_NO_CODE INT16_MAX /* above all codes */
+#define DF_UNORDERED 64          /* most records */
+#define DF_UP_TO_FOUR 4          /* nodes of no more records are sorted after all */
+#define DF_UNORDERED_DRAWS 255   /* most draws */
+#define DF_UNORDERED_CLASSES 8   /* most classes */
+#define DF_UNORDERED_NO_CODE INT16_MAX /* above all codes */
 #define DF_ROUGH 0x1p-20f        /* relative error of rough scores, and some more */
 
 typedef struct {
     int n;                 /* records, at least 1 */
     int least;             /* fewest draws of a side, at least 1 */
     int n_missing;         /* draws whose value is missing */
-    int16_t missing;       /* the code that means missing; DF_FEW_NO_CODE: none does */
-    int16_t code[DF_FEW];  /* of each record; DF_FEW_NO_CODE beyond the last */
-    uint16_t pair[DF_FEW]; /* two classes: words of the records */
-    uint64_t word[DF_FEW]; /* else */
-} df_few;
+    int16_t missing;       /* the code that means missing; DF_UNORDERED_NO_CODE: none does */
+    int16_t code[DF_UNORDERED];  /* of each record; DF_UNORDERED_NO_CODE beyond the last */
+    uint16_t binary_counts[DF_UNORDERED]; /* two classes: words of the records */
+    uint64_t word[DF_UNORDERED]; /* else */
+} df_unordered;
 
 /* The best cut of a feature. */
 typedef struct {
@@ -59,10 +59,10 @@ DF_INLINE uint64_t df_equal_codes(const int16_t *codes, int n, int16_t code) {
 }
 #endif
 
-/* Codes of up to DF_TINY records, ascending, each with its record in the lowest two bits. */
-DF_INLINE void df_tiny_sort(const df_few *few, int32_t sort_key[DF_TINY]) {
-    for (int i = 0; i < DF_TINY; i++)
-        sort_key[i] = few->code[i] * DF_TINY + i;
+/* Codes of up to DF_UP_TO_FOUR records, ascending, each with its record in the lowest two bits. */
+DF_INLINE void df_sort_up_to_four(const df_unordered *unordered, int32_t sort_key[DF_UP_TO_FOUR]) {
+    for (int i = 0; i < DF_UP_TO_FOUR; i++)
+        sort_key[i] = unordered->code[i] * DF_UP_TO_FOUR + i;
 #define DF_ORDER(i, j)                            \
     {                                             \
         int32_t a = sort_key[i], b = sort_key[j]; \
@@ -83,20 +83,20 @@ DF_INLINE void df_keep_better(df_cut *cut, double score, int place, int left) {
 
 /* The best cut of a few sorted records. `word` becomes that of the left side; n_left: its draws, which
  * `score` is formed of. */
-#define DF_TINY_LOOP(type, words, n_left, score)                                                         \
-    int32_t sort_key[DF_TINY];                                                                           \
-    type word = (type)offset;                                                                            \
-    df_tiny_sort(few, sort_key);                                                                         \
-    for (int j = 0; j + 1 < DF_TINY; j++) {                                                              \
-        int i = sort_key[j] & (DF_TINY - 1), code = sort_key[j] >> 2;                                    \
-        word = (type)(word + words[i]);                                                                  \
-        int left = n_left;                                                                               \
-        int is_valid = (left >= few->least) & (left <= (int)weight - few->least) & (code < few->missing) \
-                       & (code != sort_key[j + 1] >> 2);                                                 \
-        df_keep_better(cut, is_valid ? score : -1.0, i, left);                                           \
+#define DF_UP_TO_FOUR_LOOP(type, words, n_left, score)                                                                     \
+    int32_t sort_key[DF_UP_TO_FOUR];                                                                                       \
+    type word = (type)offset;                                                                                              \
+    df_sort_up_to_four(unordered, sort_key);                                                                               \
+    for (int j = 0; j + 1 < DF_UP_TO_FOUR; j++) {                                                                          \
+        int i = sort_key[j] & (DF_UP_TO_FOUR - 1), code = sort_key[j] >> 2;                                                \
+        word = (type)(word + words[i]);                                                                                    \
+        int left = n_left;                                                                                                 \
+        int is_valid = (left >= unordered->least) & (left <= (int)weight - unordered->least) & (code < unordered->missing) \
+                       & (code != sort_key[j + 1] >> 2);                                                                   \
+        df_keep_better(cut, is_valid ? score : -1.0, i, left);                                                             \
     }
 
-/* Two classes and at most DF_FEW_DRAWS draws: scores in float32 tell which cuts may be the best. The
+/* Two classes and at most DF_UNORDERED_DRAWS draws: scores in float32 tell which cuts may be the best. The
  * crosses are exact then, and so are all factors but their squares; the error is below 2^-21 of the score.
  * Times 2 / weight they are the scores. -1: not a valid cut. */
 DF_INLINE void df_rough_pairs(const float *firsts, const float *lefts, int n, float weight, float first, float least,
@@ -110,74 +110,76 @@ DF_INLINE void df_rough_pairs(const float *firsts, const float *lefts, int n, fl
     }
 }
 
-DF_INLINE double df_pair_score(double first_left, double left, double weight, double first) {
+DF_INLINE double df_binary_score(double first_left, double left, double weight, double first) {
     double d = weight * first_left - left * first;
     return (d * d + d * d) / ((left * (weight - left)) * weight);
 }
 
-DF_INLINE void df_tiny_pairs(const df_few *few, uint64_t offset, double weight, double first, df_cut *cut) {
-    DF_TINY_LOOP(uint16_t, few->pair, (word & 255) + (word >> 8), df_pair_score(word & 255, left, weight, first))
+DF_INLINE void df_up_to_four_binary(const df_unordered *unordered, uint64_t offset, double weight, double first, df_cut *cut) {
+    DF_UP_TO_FOUR_LOOP(uint16_t, unordered->binary_counts, (word & 255) + (word >> 8), df_binary_score(word & 255, left, weight,
+                                                                                                       first))
 }
 
 /* Gini impurity, two classes. offset: words of the missing draws, if they go left; weight: draws of the
  * node; first: of its class 0. */
-DF_INLINE void df_few_pairs_loop(const df_few *few, int room, uint64_t offset, double weight, double first, df_cut *cut) {
-    uint16_t word[DF_FEW];
-    float firsts[DF_FEW], lefts[DF_FEW], rough[DF_FEW], highest;
+DF_INLINE void df_unordered_binary_loop(const df_unordered *unordered, int room, uint64_t offset, double weight, double first,
+                                        df_cut *cut) {
+    uint16_t word[DF_UNORDERED];
+    float firsts[DF_UNORDERED], lefts[DF_UNORDERED], rough[DF_UNORDERED], highest;
     uint64_t mask;
     for (int i = 0; i < room; i++)
         word[i] = (uint16_t)offset;
-    for (int j = 0; j < few->n; j++) {
-        int16_t code = few->code[j];
-        uint16_t pair = few->pair[j];
+    for (int j = 0; j < unordered->n; j++) {
+        int16_t code = unordered->code[j];
+        uint16_t binary_counts = unordered->binary_counts[j];
         for (int i = 0; i < room; i++)
-            word[i] = (uint16_t)(word[i] + (few->code[i] >= code ? pair : 0));
+            word[i] = (uint16_t)(word[i] + (unordered->code[i] >= code ? binary_counts : 0));
     }
     for (int i = 0; i < room; i++) {
-        int n_first = word[i] & 255, n_left = few->code[i] < few->missing ? n_first + (word[i] >> 8) : 0;
+        int n_first = word[i] & 255, n_left = unordered->code[i] < unordered->missing ? n_first + (word[i] >> 8) : 0;
         firsts[i] = (float)n_first;
         lefts[i] = (float)n_left;
     }
-    df_rough_pairs(firsts, lefts, room, (float)weight, (float)first, (float)few->least, rough);
+    df_rough_pairs(firsts, lefts, room, (float)weight, (float)first, (float)unordered->least, rough);
     highest = df_highest_rough(rough, room);
     if (highest < 0.0f)
         return;
     mask = df_at_least_rough(rough, room, highest * (1.0f - DF_ROUGH));
     while (mask) { /* cuts of different codes are rarely so close */
         int i = df_lowest_bit(mask);
-        double score = df_pair_score(firsts[i], lefts[i], weight, first);
-        if (score > cut->score || (score == cut->score && few->code[i] < few->code[cut->place])) {
+        double score = df_binary_score(firsts[i], lefts[i], weight, first);
+        if (score > cut->score || (score == cut->score && unordered->code[i] < unordered->code[cut->place])) {
             cut->score = score;
             cut->place = i;
         }
-        mask &= ~df_equal_codes(few->code, room, few->code[i]);
+        mask &= ~df_equal_codes(unordered->code, room, unordered->code[i]);
     }
     cut->left = (int)lefts[cut->place];
 }
 
 /* Words of the left sides. */
-DF_INLINE void df_few_add(const df_few *few, int room, uint64_t offset, int64_t *codes, uint64_t *words) {
+DF_INLINE void df_unordered_add(const df_unordered *unordered, int room, uint64_t offset, int64_t *codes, uint64_t *words) {
     for (int i = 0; i < room; i++) {
-        codes[i] = few->code[i];
+        codes[i] = unordered->code[i];
         words[i] = offset;
     }
-    for (int j = 0; j < few->n; j++) {
-        int64_t code = few->code[j];
-        uint64_t word = few->word[j];
+    for (int j = 0; j < unordered->n; j++) {
+        int64_t code = unordered->code[j];
+        uint64_t word = unordered->word[j];
         for (int i = 0; i < room; i++)
             words[i] += codes[i] >= code ? word : 0;
     }
 }
 
-DF_INLINE void df_few_best(const df_few *few, const double *scores, int room, df_cut *cut) {
+DF_INLINE void df_unordered_best(const df_unordered *unordered, const double *scores, int room, df_cut *cut) {
     double highest = df_highest(scores, room);
     if (highest < 0.0)
         return;
     cut->score = highest;
     uint64_t mask = df_at_least(scores, room, highest);
     cut->place = df_lowest_bit(mask);
-    while ((mask &= ~df_equal_codes(few->code, room, few->code[df_lowest_bit(mask)])))
-        if (few->code[df_lowest_bit(mask)] < few->code[cut->place])
+    while ((mask &= ~df_equal_codes(unordered->code, room, unordered->code[df_lowest_bit(mask)])))
+        if (unordered->code[df_lowest_bit(mask)] < unordered->code[cut->place])
             cut->place = df_lowest_bit(mask);
 }
 
@@ -188,42 +190,43 @@ DF_INLINE double df_sum_score(uint64_t word, double weight, double shift, double
     return d * d / ((n_left * (weight - n_left)) * weight);
 }
 
-DF_INLINE void df_tiny_sums(const df_few *few, uint64_t offset, double weight, double mean, double remainder, df_cut *cut) {
+DF_INLINE void df_up_to_four_sums(const df_unordered *unordered, uint64_t offset, double weight, double mean, double remainder,
+                                  df_cut *cut) {
     double shift = mean + (double)DF_SUM_BIAS;
-    DF_TINY_LOOP(uint64_t, few->word, (int)(word >> DF_SUM_BITS), df_sum_score(word, weight, shift, remainder))
+    DF_UP_TO_FOUR_LOOP(uint64_t, unordered->word, (int)(word >> DF_SUM_BITS), df_sum_score(word, weight, shift, remainder))
 }
 
 /* Squared error. mean: the node's rounded down; remainder: its sum less weight * mean. */
-DF_INLINE void df_few_sums_loop(const df_few *few, int room, uint64_t offset, double weight, double mean, double remainder,
-                                df_cut *cut) {
-    int64_t codes[DF_FEW];
-    uint64_t words[DF_FEW];
-    double scores[DF_FEW], shift = mean + (double)DF_SUM_BIAS, least = few->least, most = weight - least;
-    df_few_add(few, room, offset, codes, words);
+DF_INLINE void df_unordered_sums_loop(const df_unordered *unordered, int room, uint64_t offset, double weight, double mean,
+                                      double remainder, df_cut *cut) {
+    int64_t codes[DF_UNORDERED];
+    uint64_t words[DF_UNORDERED];
+    double scores[DF_UNORDERED], shift = mean + (double)DF_SUM_BIAS, least = unordered->least, most = weight - least;
+    df_unordered_add(unordered, room, offset, codes, words);
     for (int i = 0; i < room; i++) {
         double n_left = df_from_bits(words[i] >> DF_SUM_BITS);
         double sum = df_from_bits(words[i] & DF_SUM_MASK) - n_left * shift;
         double d = weight * sum - n_left * remainder;
-        int is_valid = (n_left >= least) & (n_left <= most) & (codes[i] < few->missing);
+        int is_valid = (n_left >= least) & (n_left <= most) & (codes[i] < unordered->missing);
         double above = is_valid ? d * d : -1.0;
         double below = is_valid ? (n_left * (weight - n_left)) * weight : 1.0;
         scores[i] = above / below;
     }
-    df_few_best(few, scores, room, cut);
+    df_unordered_best(unordered, scores, room, cut);
     cut->left = (int)(words[cut->place] >> DF_SUM_BITS);
 }
 
 /* Gini impurity, up to 8 classes. draws : [n_classes] of the node. */
-DF_INLINE void df_few_classes_loop(const df_few *few, int room, uint64_t offset, double weight, const int64_t *draws,
-                                   int n_classes, df_cut *cut) {
-    int64_t codes[DF_FEW];
-    uint64_t words[DF_FEW];
-    double scores[DF_FEW], n_left[DF_FEW], least = few->least, most = weight - least;
-    df_few_add(few, room, offset, codes, words);
+DF_INLINE void df_unordered_classes_loop(const df_unordered *unordered, int room, uint64_t offset, double weight,
+                                         const int64_t *draws, int n_classes, df_cut *cut) {
+    int64_t codes[DF_UNORDERED];
+    uint64_t words[DF_UNORDERED];
+    double scores[DF_UNORDERED], n_left[DF_UNORDERED], least = unordered->least, most = weight - least;
+    df_unordered_add(unordered, room, offset, codes, words);
     for (int i = 0; i < room; i++) {
-        uint64_t pairs = (words[i] & 0x00FF00FF00FF00FFull) + (words[i] >> 8 & 0x00FF00FF00FF00FFull);
-        pairs += pairs >> 32;
-        n_left[i] = df_from_bits((pairs + (pairs >> 16)) & 0xFFFF);
+        uint64_t binary_counts = (words[i] & 0x00FF00FF00FF00FFull) + (words[i] >> 8 & 0x00FF00FF00FF00FFull);
+        binary_counts += binary_counts >> 32;
+        n_left[i] = df_from_bits((binary_counts + (binary_counts >> 16)) & 0xFFFF);
         scores[i] = 0.0;
     }
     for (int k = 0; k < n_classes; k++) {
@@ -234,28 +237,28 @@ DF_INLINE void df_few_classes_loop(const df_few *few, int room, uint64_t offset,
         }
     }
     for (int i = 0; i < room; i++) {
-        int is_valid = (n_left[i] >= least) & (n_left[i] <= most) & (codes[i] < few->missing);
+        int is_valid = (n_left[i] >= least) & (n_left[i] <= most) & (codes[i] < unordered->missing);
         double above = is_valid ? scores[i] : -1.0;
         double below = is_valid ? (n_left[i] * (weight - n_left[i])) * weight : 1.0;
         scores[i] = above / below;
     }
-    df_few_best(few, scores, room, cut);
+    df_unordered_best(unordered, scores, room, cut);
     cut->left = (int)n_left[cut->place];
 }
 
 /* Two classes: the word of the draws whose number is below some number in the low 16 bits, of those of that number in the high
- * ones. IN numbers, pairs : [DF_FEW] */
-DF_INLINE uint32_t df_few_shares_loop(const uint16_t *numbers, const uint16_t *pairs, uint16_t number) {
+ * ones. IN numbers, binary_counts : [DF_UNORDERED] */
+DF_INLINE uint32_t df_unordered_sums_below_loop(const uint16_t *numbers, const uint16_t *binary_counts, uint16_t number) {
     uint16_t below = 0, equal = 0;
-    for (int i = 0; i < DF_FEW; i++) {
-        below = (uint16_t)(below + (numbers[i] < number ? pairs[i] : 0));
-        equal = (uint16_t)(equal + (numbers[i] == number ? pairs[i] : 0));
+    for (int i = 0; i < DF_UNORDERED; i++) {
+        below = (uint16_t)(below + (numbers[i] < number ? binary_counts[i] : 0));
+        equal = (uint16_t)(equal + (numbers[i] == number ? binary_counts[i] : 0));
     }
     return below | (uint32_t)equal << 16;
 }
 
 /* How many of n codes are below each: codes of 32 bits made shorter. Both have room for `room`. */
-DF_INLINE void df_few_ranks_loop(const uint32_t *code, int n, int room, int32_t *rank) {
+DF_INLINE void df_unordered_ranks_loop(const uint32_t *code, int n, int room, int32_t *rank) {
     for (int i = 0; i < room; i++)
         rank[i] = 0;
     for (int j = 0; j < n; j++) {
