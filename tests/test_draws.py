@@ -132,7 +132,7 @@ def test_records(n, first, seed, has_weight, drawn):
 
 
 @pytest.mark.parametrize("n_rows", [300_000, 64 * BLOCK, 64 * BLOCK + 1, 65 * BLOCK, 128 * BLOCK, 1_000_001])
-def test_draws_that_threads_deal_out_together(n_rows):
+def test_draws_that_threads_allocate_together(n_rows):
     """Of two trees by three threads, each tree's are; in more pieces than there are threads, or in one."""
     for n_draws in (2**18 - 1, 2**18, n_rows + 2**20):
         plans, seeds = (Bootstrap(n_draws),) * 2, np.array([3, 2**32 - 1], np.uint32)
@@ -142,7 +142,7 @@ def test_draws_that_threads_deal_out_together(n_rows):
 
 
 @pytest.mark.parametrize("n_rows", [2**31 + 4097, 3 * 2**30 + 1])
-def test_draws_of_many_rows_are_dealt_out_together(n_rows):
+def test_draws_of_many_rows_are_allocated_together(n_rows):
     """Where many of the words of a large tree's root are passed over, threads look at some more, again and again."""
     plans, seeds = (Bootstrap(2**18),), np.array([5], np.uint32)
     together, alone = (TreeDraws(plans, seeds, n_rows, n_threads).of_block for n_threads in (2, 1))

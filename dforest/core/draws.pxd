@@ -20,8 +20,8 @@ cdef class Strata(SamplingPlan):
     cdef const int64_t[:, ::1] members  # [n_blocks + 1, n_strata] rows of each stratum in the blocks before
     cdef const int64_t[:, ::1] before  # [n_blocks + 1, n_strata] their masses
 
-    cdef void deal_node(self, uint32_t seed, Py_ssize_t stratum, int64_t node, Py_ssize_t begin, Py_ssize_t size, int64_t draws,
-                        Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil
+    cdef void allocate_node(self, uint32_t seed, Py_ssize_t stratum, int64_t node, Py_ssize_t begin, Py_ssize_t size, int64_t draws,
+                            Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil
     cdef void draw_members(self, uint32_t seed, Py_ssize_t stratum, Py_ssize_t block, const uint16_t* rows, Py_ssize_t n,
                            int64_t n_draws, uint32_t* counts) noexcept nogil
 
@@ -41,7 +41,7 @@ cdef class Groups(SamplingPlan):
         return self.groups[row] if self.group_is_known else <uint32_t> (row // self.run)
     cdef bint group_is_known
     cdef void draw_groups(self, uint32_t seed, Py_ssize_t block, int64_t n_draws, uint32_t* counts) noexcept nogil
-    cdef void deal_groups(self, uint32_t seed, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil
+    cdef void allocate_groups(self, uint32_t seed, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil
 
 
 cdef class TreeDraws:
@@ -53,10 +53,10 @@ cdef class TreeDraws:
     cdef Py_ssize_t first_block            # of the blocks that have rows of the range; they are counted from this one here
     cdef PyObject** plan                   # [n_trees] the members of `plans`, for threads without the interpreter's lock
     cdef const uint32_t[::1] seed          # `seeds`, for these threads
-    cdef int64_t[:, :, ::1] dealt          # `of_block`, for these threads
+    cdef int64_t[:, :, ::1] allocated      # `of_block`, for these threads
 
-    cdef int deal_all(self, int n_threads) except -1
-    cdef int deal(self, Py_ssize_t tree, Helpers* helpers) except -1 nogil
+    cdef int allocate_all(self, int n_threads) except -1
+    cdef int allocate(self, Py_ssize_t tree, Helpers* helpers) except -1 nogil
     cdef int spread(self) except -1
     # How many blocks have rows of the range.
     cdef Py_ssize_t n_blocks(self) noexcept nogil

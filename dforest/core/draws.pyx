@@ -29,7 +29,7 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 from dforest.core.loops cimport loops
-from dforest.core.sampling cimport MANY_DRAWS, Work, count_blocks, deal_below, draws_to_left, rows_of_block
+from dforest.core.sampling cimport MANY_DRAWS, Work, count_blocks, allocate_below, draws_to_left, rows_of_block
 from dforest.core.threads cimport WorkerContext, check_signals, parallel_for, poll
 from dforest.rules.random cimport DF_BLOCK
 from dforest.rules.sampling cimport df_draw_by_mass, df_heavy_to_left, df_subsampled_before
@@ -41,7 +41,7 @@ MAX_STRATA = 2**20             # their numbers stand above those of nodes and bl
 
 cdef enum:
     STRATUM_BITS = 40          # of a stream key, below the number of the stratum
-    GROUP_BLOCKS = 64          # of groups, dealt to in one go
+    GROUP_BLOCKS = 64          # of groups, allocated to in one go
 
 
 cdef inline uint64_t stream_key_of(Py_ssize_t stratum, int64_t number) noexcept nogil:
@@ -159,9 +159,9 @@ cdef class Strata(SamplingPlan):
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return self.total
 
-    cdef void deal_node(self, uint32_t seed, Py_ssize_t stratum, int64_t node, Py_ssize_t begin, Py_ssize_t size, int64_t draws,
-                        Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil:
-        """Deal the draws of a node out, which has `size` blocks from `begin` on, to those of them from `first` to `last` - 1."""
+    cdef void allocate_node(self, uint32_t seed, Py_ssize_t stratum, int64_t node, Py_ssize_t begin, Py_ssize_t size, int64_t draws,
+                            Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil:
+        """Allocate the draws of a node, which has `size` blocks from `begin` on, to those of them from `first` to `last` - 1."""
         cdef Py_ssize_t n_blocks = self.before.shape[0] - 1, middle = min(begin + size // 2, n_blocks)
         cdef Py_ssize_t end = min(begin + size, n_blocks)
         cdef int64_t left, right, n_left
@@ -178,11 +178,11 @@ cdef class Strata(SamplingPlan):
             n_left = draws_to_left(seed, stream_key_of(stratum, node), draws, left, right)
         else:
             n_left = df_heavy_to_left(seed, stream_key_of(stratum, node), draws, left, right)
-        self.deal_node(seed, stratum, 2 * node, begin, size // 2, n_left, first, last, n_draws)
-        self.deal_node(seed, stratum, 2 * node + 1, middle, size // 2, draws - n_left, first, last, n_draws)
+        self.allocate_node(seed, stratum, 2 * node, begin, size // 2, n_left, first, last, n_draws)
+        self.allocate_node(seed, stratum, 2 * node + 1, middle, size // 2, draws - n_left, first, last, n_draws)
 
-    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
-                  Helpers* helpers) except -1 nogil:
+    cdef int allocate(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                      Helpers* helpers) except -1 nogil:
         cdef Py_ssize_t n_blocks = count_blocks(n_rows), s, block, size = 1
         cdef int64_t n, before, after
         while size < n_blocks:
@@ -192,7 +192,7 @@ cdef class Strata(SamplingPlan):
         for s in range(self.n_strata):
             n = self.members[n_blocks, s]
             if self.replace:
-                self.deal_node(seed, s, 1, 0, size, self.draws[s], first, last, n_draws)
+                self.allocate_node(seed, s, 1, 0, size, self.draws[s], first, last, n_draws)
             elif n > 0:
                 after = df_subsampled_before(seed, s, n, self.draws[s], self.members[first, s])
                 for block in range(first, last):
@@ -315,20 +315,20 @@ cdef class Groups(SamplingPlan):
             return super().count_draws(n_rows)
         return int(self.counts(n_rows, seed).sum(dtype=np.int64))
 
-    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
-                  Helpers* helpers) except -1 nogil:
+    cdef int allocate(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                      Helpers* helpers) except -1 nogil:
         """Let each block have room for any number of its rows: which are drawn is seen when the block is drawn."""
         cdef Py_ssize_t block
         for block in range(first, last):
             n_draws[block - first] = rows_of_block(n_rows, block)
         return 0
 
-    cdef void deal_groups(self, uint32_t seed, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil:
+    cdef void allocate_groups(self, uint32_t seed, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil:
         """How many draws of groups fall into some blocks of groups. OUT n_draws : [last - first]"""
         cdef Py_ssize_t block
         cdef int64_t before, after
         if self.replace:
-            deal_below(seed, self.n_groups, 0, self.n_draws, first, last, n_draws)
+            allocate_below(seed, self.n_groups, 0, self.n_draws, first, last, n_draws)
             return
         after = df_subsampled_before(seed, 0, self.n_groups, self.n_draws, first * DF_BLOCK)
         for block in range(first, last):
@@ -356,7 +356,7 @@ cdef class Groups(SamplingPlan):
             first, last = self.group_of(begin) // DF_BLOCK, self.group_of(begin + n - 1) // DF_BLOCK + 1
         for at in range(first, last):
             if (at - first) % GROUP_BLOCKS == 0:
-                self.deal_groups(seed, at, min(at + GROUP_BLOCKS, last), of_groups)
+                self.allocate_groups(seed, at, min(at + GROUP_BLOCKS, last), of_groups)
             self.draw_groups(seed, at, of_groups[(at - first) % GROUP_BLOCKS], drawn)
             for i in range(n):
                 group = self.group_of(begin + i)
@@ -365,7 +365,7 @@ cdef class Groups(SamplingPlan):
 
 
 cdef enum:
-    MANY = 1 << 16             # what dealing one tree's draws counts as work, in nanoseconds or so: see threads.pxd
+    MANY = 1 << 16             # what allocating one tree's draws counts as work, in nanoseconds or so: see threads.pxd
     PIECES_TOGETHER = 64       # of a tree, that one thread draws in one go
 
 
@@ -409,12 +409,12 @@ cdef class TreeDraws:
     n_rows : int
         Rows that all trees drew from.
     n_threads : int
-        Most threads that deal draws out to blocks.
+        Most threads that allocate draws to blocks.
     row_range : tuple of int, optional
         The number of the first row of the range, and how many rows it has, at least one. None: all rows.
     of_block : ndarray of shape (n_trees, n_blocks, width), dtype int64, optional
-        How many draws of each tree fall into each block that has rows of the range, if somebody has dealt them out: see
-        `dforest.spmd.draws.DrawDealer`. A range of less than all rows needs this.
+        How many draws of each tree fall into each block that has rows of the range, if somebody has allocated them: see
+        `dforest.spmd.draws.DrawAllocator`. A range of less than all rows needs this.
 
     Attributes
     ----------
@@ -455,38 +455,38 @@ cdef class TreeDraws:
             if self.n_own < self.n_rows:
                 raise ValueError(f"row_range={row_range!r} of {n_rows} rows needs of_block")
             self.of_block = np.empty(shape, np.int64)
-            self.dealt = self.of_block
-            self.deal_all(n_threads)
+            self.allocated = self.of_block
+            self.allocate_all(n_threads)
             self.spread()
             return
         self.of_block = np.ascontiguousarray(of_block, np.int64)
         if self.of_block.shape != shape:
             raise ValueError(f"of_block has the shape {self.of_block.shape}; for row_range={row_range!r} it is {shape}")
-        self.dealt = self.of_block
+        self.allocated = self.of_block
 
     def __dealloc__(self):
         free(self.plan)
 
-    cdef int deal_all(self, int n_threads) except -1:
-        """Deal all trees' draws out: each tree's by one thread, but together those of the last trees, too few for all threads."""
+    cdef int allocate_all(self, int n_threads) except -1:
+        """Allocate all trees' draws: each tree's by one thread, but together those of the last trees, too few for all threads."""
         cdef Workers workers = Workers(n_threads, NULL, NULL)
         cdef Helpers helpers = Helpers(&workers, parallel_for_workers)
-        cdef Py_ssize_t n_trees = self.dealt.shape[0], n_apart = n_trees, t
+        cdef Py_ssize_t n_trees = self.allocated.shape[0], n_apart = n_trees, t
         if n_threads > 1 and any(plan.count_draws(self.n_rows) >= MANY_DRAWS for plan in self.plans[-n_threads:]):
             n_apart = n_trees // n_threads * n_threads
-        parallel_for(deal_tree, <void*> self, n_apart, n_threads)
+        parallel_for(allocate_tree, <void*> self, n_apart, n_threads)
         for t in range(n_apart, n_trees):
             check_signals()
             with nogil:
-                self.deal(t, &helpers)
+                self.allocate(t, &helpers)
         return 0
 
-    cdef int deal(self, Py_ssize_t tree, Helpers* helpers) except -1 nogil:
-        return (<SamplingPlan> self.plan[tree]).deal(self.seed[tree], self.n_rows, 0, self.n_blocks(), &self.dealt[tree, 0, 0],
-                                                     helpers)
+    cdef int allocate(self, Py_ssize_t tree, Helpers* helpers) except -1 nogil:
+        return (<SamplingPlan> self.plan[tree]).allocate(self.seed[tree], self.n_rows, 0, self.n_blocks(), &self.allocated[tree, 0, 0],
+                                                         helpers)
 
     cdef int spread(self) except -1:
-        """Move what plans of fewer numbers than `width` have dealt out, one block after another, to where it belongs."""
+        """Move what plans of fewer numbers than `width` have allocated, one block after another, to where it belongs."""
         for numbers, plan in zip(self.of_block, self.plans):
             if plan.width < self.width:
                 dense = numbers.reshape(-1)[: len(numbers) * plan.width].copy()
@@ -495,19 +495,19 @@ cdef class TreeDraws:
         return 0
 
     cdef Py_ssize_t n_blocks(self) noexcept nogil:
-        return self.dealt.shape[1]
+        return self.allocated.shape[1]
 
     cdef Py_ssize_t begin(self, Py_ssize_t block) noexcept nogil:
         return min(self.n_own, max(<Py_ssize_t> 0, (self.first_block + block) * DF_BLOCK - self.first))
 
     cdef const uint32_t* draw_block(self, Py_ssize_t tree, Py_ssize_t block, uint32_t* counts) noexcept nogil:
         cdef Py_ssize_t number = self.first_block + block
-        (<SamplingPlan> self.plan[tree]).draw_block(self.seed[tree], self.n_rows, number, &self.dealt[tree, block, 0], counts)
+        (<SamplingPlan> self.plan[tree]).draw_block(self.seed[tree], self.n_rows, number, &self.allocated[tree, block, 0], counts)
         return counts + max(<Py_ssize_t> 0, self.first - number * DF_BLOCK)
 
 
-cdef int deal_tree(void* context, Py_ssize_t tree, WorkerContext* worker) except -1 nogil:
-    (<TreeDraws> context).deal(tree, NULL)
+cdef int allocate_tree(void* context, Py_ssize_t tree, WorkerContext* worker) except -1 nogil:
+    (<TreeDraws> context).allocate(tree, NULL)
     return poll(worker, MANY)
 
 

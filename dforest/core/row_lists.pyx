@@ -32,7 +32,7 @@ cdef class _Lists:
             with gil:
                 raise MemoryError()
         try:
-            self.plan.deal(self.seeds[tree], self.n_rows, 0, n_blocks, of_block, NULL)
+            self.plan.allocate(self.seeds[tree], self.n_rows, 0, n_blocks, of_block, NULL)
             for block in range(n_blocks):
                 if draws_of_block(of_block + block * width, width) == 0:
                     continue

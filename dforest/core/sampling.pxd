@@ -3,13 +3,13 @@
 A plan of another kind is one class here: a subclass of `SamplingPlan` that has
 
 - `tree_draws`, how many draws a tree has;
-- `deal`, which divides these among blocks of rows, for any run of blocks without the others, perhaps with the help of threads;
+- `allocate`, which divides these among blocks of rows, for any run of blocks without the others, perhaps with the help of threads;
 - `draw_block`, which says how often each row of one block is drawn, given how many draws fell into the block;
 - `leaves_rows_out`, set in `__cinit__`, and `parameters`, which a plan is compared, shown and pickled by;
 - if need be `max_draws`, `width`, `only_rows` and `list_block`, for which see the class.
 
 All methods are functions of the tree's seed and the number of rows, in integers. Threads call them at the same time, without the
-interpreter's lock: a plan is never written to after it was made. Whoever draws for a whole tree calls `deal` once, and
+interpreter's lock: a plan is never written to after it was made. Whoever draws for a whole tree calls `allocate` once, and
 `draw_block` for each block that got draws, in any order, on any thread. The grower makes records of the counts
 (`core/grow/records`), out-of-bag estimates look for rows of count 0 (`core/draws`) by the plan that `used` returns. A device that
 has no code of its own for `draw_block` is handed the counts of all rows (`dforest/engines/device/sampling.py`).
@@ -21,7 +21,7 @@ from dforest.rules.random cimport DF_BLOCK
 
 cdef enum:
     FEW_ROWS = 256             # of a block, that are better listed than counted
-    MANY_DRAWS = 1 << 18       # of a tree, that threads deal out together
+    MANY_DRAWS = 1 << 18       # of a tree, that threads allocate together
 
 
 cdef inline Py_ssize_t count_blocks(Py_ssize_t n_rows) noexcept nogil:
@@ -33,10 +33,10 @@ cdef inline Py_ssize_t rows_of_block(Py_ssize_t n_rows, Py_ssize_t block) noexce
     return min(n_rows - block * DF_BLOCK, <Py_ssize_t> DF_BLOCK)
 
 
-# Does one item of what threads deal out together.
+# Does one item of what threads allocate together.
 ctypedef void (*Work)(void* context, Py_ssize_t item) noexcept nogil
 
-cdef struct Helpers:              # threads that a caller of `deal` has at hand, itself included
+cdef struct Helpers:              # threads that a caller of `allocate` has at hand, itself included
     void* context                 # handed to `parallel_for`
     # Have `work` called with every item, 0 to n_items - 1, in any order, by any of the threads.
     int (*parallel_for)(void* context, Py_ssize_t n_items, Work work, void* task) except -1 nogil
@@ -44,7 +44,7 @@ cdef struct Helpers:              # threads that a caller of `deal` has at hand,
 
 cdef class SamplingPlan:
     cdef readonly bint leaves_rows_out     # a tree may leave rows out
-    cdef readonly Py_ssize_t width         # how many numbers `deal` has for a block; 1 unless __cinit__ says otherwise
+    cdef readonly Py_ssize_t width         # how many numbers `allocate` has for a block; 1 unless __cinit__ says otherwise
     cdef readonly Py_ssize_t only_rows     # the one number of rows that the plan is for; 0: any number
     cdef tuple told                        # the parameters as texts, once they were asked for
 
@@ -58,10 +58,10 @@ cdef class SamplingPlan:
     # A plan may tell them apart in `width` numbers of a block. Their sum is 0 for a block without draws, and at least as large as
     # the number of rows that are drawn of any other.
     # IN helpers : NULL, or threads that may help. OUT n_draws : [last - first, width]
-    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
-                  Helpers* helpers) except -1 nogil
+    cdef int allocate(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                      Helpers* helpers) except -1 nogil
 
-    # How often each row of a block is drawn. IN n_draws : [width] what `deal` has for the block. OUT counts : [rows of the block]
+    # How often each row of a block is drawn. IN n_draws : [width] what `allocate` has for the block. OUT counts : [rows of the block]
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
                          uint32_t* counts) noexcept nogil
 
@@ -82,7 +82,7 @@ cdef class AllRows(SamplingPlan):
 cdef class Bootstrap(SamplingPlan):
     cdef readonly int64_t n_draws
 
-    cdef int deal_together(self, uint32_t seed, Py_ssize_t n_rows, int64_t* n_draws, Helpers* helpers) except -1 nogil
+    cdef int allocate_together(self, uint32_t seed, Py_ssize_t n_rows, int64_t* n_draws, Helpers* helpers) except -1 nogil
 
 
 cdef class DrawnElsewhere(SamplingPlan):
@@ -104,11 +104,11 @@ cdef class WithLabelOrder(SamplingPlan):
 # How many of a node's draws go to its left half: see df_draws_to_left.
 cdef int64_t draws_to_left(uint32_t seed, uint64_t node, int64_t n_draws, int64_t left, int64_t right) noexcept nogil
 
-# Deal `draws` out, those of a node of the level `top`, to some of its blocks. OUT n_draws : [last - first]
-cdef void deal_below(uint32_t seed, Py_ssize_t n_rows, int top, int64_t draws, int64_t first, int64_t last,
-                     int64_t* n_draws) noexcept nogil
+# Allocate `draws`, those of a node of the level `top`, to some of its blocks. OUT n_draws : [last - first]
+cdef void allocate_below(uint32_t seed, Py_ssize_t n_rows, int top, int64_t draws, int64_t first, int64_t last,
+                         int64_t* n_draws) noexcept nogil
 
-# The sum of what `deal` has for a block.
+# The sum of what `allocate` has for a block.
 cdef inline int64_t draws_of_block(const int64_t* n_draws, Py_ssize_t width) noexcept nogil:
     cdef int64_t total = 0
     cdef Py_ssize_t i

@@ -17,7 +17,7 @@ At most one node of a level has halves that are neither even nor empty: the last
 A subsample draws without replacement. Each block draws its share of rows, rounded down or up at random so that all rows have
 equal chances. So no block has to know of the others.
 
-A large bootstrap's draws are dealt out by several threads: level after level, some words of the uneven node's stream or the bits
+A large bootstrap's draws are allocated by several threads: level after level, some words of the uneven node's stream or the bits
 of an even node at a time, until nodes have PIECE_BLOCKS blocks; and then node after node, each to its end. Random words are
 computed many at a time (`core/draws.h`).
 """
@@ -41,7 +41,7 @@ MAX_DRAWS = 2**32 - 1          # counts of draws have 32 bits
 cdef enum:
     FEW_DRAWS = 16             # of a node with uneven halves that go left one by one ...
     FEW_BITS = 128             # ... and of one with even halves: more words at a time take longer
-    PIECE_BLOCKS = 1 << 6      # of a node that one thread deals out to its end
+    PIECE_BLOCKS = 1 << 6      # of a node that one thread allocates to its end
     WORDS_TOGETHER = 1 << 17   # of an uneven node's stream, that one thread looks at in one go
 
 
@@ -116,14 +116,14 @@ cdef class SamplingPlan:
             raise ValueError(f"n_rows={n_rows}, but {self!r} says how {self.only_rows} rows are drawn")
         return 0
 
-    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
-                  Helpers* helpers) except -1 nogil:
+    cdef int allocate(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                      Helpers* helpers) except -1 nogil:
         with gil:
             raise TypeError(f"{type(self).__name__} has no code that deals draws out to blocks: see dforest/core/sampling.pxd")
 
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
                          uint32_t* counts) noexcept nogil:
-        """Do nothing: a class without code for `deal` never gets here."""
+        """Do nothing: a class without code for `allocate` never gets here."""
 
     cdef Py_ssize_t list_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws, uint32_t* rows,
                                uint32_t* counts) noexcept nogil:
@@ -192,7 +192,7 @@ cdef class SamplingPlan:
         result = np.empty(min(n, last * DF_BLOCK) - first * DF_BLOCK, np.uint32)
         cdef uint32_t[::1] out = result
         with nogil:
-            self.deal(tree, n, first, last, &n_draws[0], NULL)
+            self.allocate(tree, n, first, last, &n_draws[0], NULL)
             for block in range(first, last):
                 self.draw_block(tree, n, block, &n_draws[(block - first) * self.width], &out[(block - first) * DF_BLOCK])
         return result
@@ -209,7 +209,7 @@ cdef class SamplingPlan:
         result = np.empty(count_blocks(n) * self.width, np.int64)
         cdef int64_t[::1] out = result
         with nogil:
-            self.deal(tree, n, 0, count_blocks(n), &out[0], NULL)
+            self.allocate(tree, n, 0, count_blocks(n), &out[0], NULL)
         return result.reshape(-1, self.width).sum(axis=1)
 
     def __reduce__(self):
@@ -244,8 +244,8 @@ cdef class AllRows(SamplingPlan):
 
     description = "each row once"
 
-    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
-                  Helpers* helpers) except -1 nogil:
+    cdef int allocate(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                      Helpers* helpers) except -1 nogil:
         cdef Py_ssize_t block
         for block in range(first, last):
             n_draws[block - first] = rows_of_block(n_rows, block)
@@ -285,16 +285,16 @@ cdef class Bootstrap(SamplingPlan):
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return self.n_draws
 
-    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
-                  Helpers* helpers) except -1 nogil:
+    cdef int allocate(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                      Helpers* helpers) except -1 nogil:
         if helpers != NULL and self.n_draws >= MANY_DRAWS and last - first == count_blocks(n_rows):
-            self.deal_together(seed, n_rows, n_draws, helpers)
+            self.allocate_together(seed, n_rows, n_draws, helpers)
         else:
-            deal_below(seed, n_rows, 0, self.n_draws, first, last, n_draws)
+            allocate_below(seed, n_rows, 0, self.n_draws, first, last, n_draws)
         return 0
 
-    cdef int deal_together(self, uint32_t seed, Py_ssize_t n_rows, int64_t* n_draws, Helpers* helpers) except -1 nogil:
-        cdef Dealing task
+    cdef int allocate_together(self, uint32_t seed, Py_ssize_t n_rows, int64_t* n_draws, Helpers* helpers) except -1 nogil:
+        cdef Allocation task
         cdef Py_ssize_t last
         cdef int64_t n_words
         task.seed = seed
@@ -306,21 +306,21 @@ cdef class Bootstrap(SamplingPlan):
         task.n_blocks = <Py_ssize_t> 1 << task.height
         while task.n_blocks > PIECE_BLOCKS:
             last = n_rows // (task.n_blocks * DF_BLOCK)            # the node that has not all of its rows
-            helpers.parallel_for(helpers.context, last, deal_even, &task)
+            helpers.parallel_for(helpers.context, last, allocate_even_nodes, &task)
             halves_of(n_rows, last * task.n_blocks, task.n_blocks, &task.left, &task.right)
             if task.right > 0:
                 task.first_word = task.n_left = task.n_right = 0
                 n_words = n_draws[last * task.n_blocks]
                 while n_words > 0:
                     task.last_word = task.first_word + n_words
-                    helpers.parallel_for(helpers.context, (n_words + WORDS_TOGETHER - 1) // WORDS_TOGETHER, deal_words, &task)
+                    helpers.parallel_for(helpers.context, (n_words + WORDS_TOGETHER - 1) // WORDS_TOGETHER, allocate_by_words, &task)
                     task.first_word = task.last_word
                     n_words = n_draws[last * task.n_blocks] - task.n_left - task.n_right
                 n_draws[last * task.n_blocks] = task.n_left
                 n_draws[last * task.n_blocks + task.n_blocks // 2] = task.n_right
             task.level += 1
             task.n_blocks //= 2
-        helpers.parallel_for(helpers.context, (count_blocks(n_rows) + task.n_blocks - 1) // task.n_blocks, deal_rest, &task)
+        helpers.parallel_for(helpers.context, (count_blocks(n_rows) + task.n_blocks - 1) // task.n_blocks, allocate_rest, &task)
         return 0
 
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
@@ -363,8 +363,8 @@ cdef class Subsample(SamplingPlan):
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return min(self.n_draws, n_rows)
 
-    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
-                  Helpers* helpers) except -1 nogil:
+    cdef int allocate(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                      Helpers* helpers) except -1 nogil:
         cdef Py_ssize_t block
         cdef int64_t n = self.tree_draws(n_rows), before, after
         seed = self.own_seed if self.has_seed else seed
@@ -440,9 +440,9 @@ cdef class WithLabelOrder(SamplingPlan):
     cdef int check_rows(self, Py_ssize_t n_rows) except -1:
         return self.plan.check_rows(n_rows)
 
-    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
-                  Helpers* helpers) except -1 nogil:
-        return self.plan.deal(seed, n_rows, first, last, n_draws, helpers)
+    cdef int allocate(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                      Helpers* helpers) except -1 nogil:
+        return self.plan.allocate(seed, n_rows, first, last, n_draws, helpers)
 
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
                          uint32_t* counts) noexcept nogil:
@@ -479,13 +479,13 @@ cdef class DrawnElsewhere(SamplingPlan):
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return self.n_draws
 
-    cdef int deal(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
-                  Helpers* helpers) except -1 nogil:
+    cdef int allocate(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
+                      Helpers* helpers) except -1 nogil:
         with gil:
             raise ValueError("the tree was grown elsewhere, so the rows that it drew are not known")
 
 
-cdef struct Dealing:               # what threads know that deal a tree's draws out together, level after level
+cdef struct Allocation:            # what threads know that allocate a tree's draws together, level after level
     uint32_t seed
     Py_ssize_t n_rows
     int height, level              # of the tree of blocks; the level whose nodes are halved
@@ -526,9 +526,9 @@ cdef int64_t draws_to_left(uint32_t seed, uint64_t node, int64_t n_draws, int64_
     return n_left
 
 
-cdef void deal_below(uint32_t seed, Py_ssize_t n_rows, int top, int64_t draws, int64_t first, int64_t last,
-                     int64_t* n_draws) noexcept nogil:
-    """Deal `draws` out, those of a node of the level `top`, to some of its blocks. OUT n_draws : [last - first]"""
+cdef void allocate_below(uint32_t seed, Py_ssize_t n_rows, int top, int64_t draws, int64_t first, int64_t last,
+                         int64_t* n_draws) noexcept nogil:
+    """Allocate `draws`, those of a node of the level `top`, to some of its blocks. OUT n_draws : [last - first]"""
     cdef int64_t pending[64]             # draws of the right siblings still to come, by level
     cdef int64_t block = first, begin, left_rows, right_rows, left
     cdef int height = height_of(n_rows), level = top
@@ -552,9 +552,9 @@ cdef void deal_below(uint32_t seed, Py_ssize_t n_rows, int top, int64_t draws, i
         draws = pending[level]
 
 
-cdef void deal_even(void* context, Py_ssize_t item) noexcept nogil:
+cdef void allocate_even_nodes(void* context, Py_ssize_t item) noexcept nogil:
     """Divide the draws of a node that has all of its rows among its halves."""
-    cdef Dealing* task = <Dealing*> context
+    cdef Allocation* task = <Allocation*> context
     cdef int64_t* draws = task.n_draws + item * task.n_blocks
     cdef int64_t half = task.n_blocks // 2 * DF_BLOCK, left
     left = draws_to_left(task.seed, (<uint64_t> 1 << task.level) + item, draws[0], half, half)
@@ -562,9 +562,9 @@ cdef void deal_even(void* context, Py_ssize_t item) noexcept nogil:
     draws[0] = left
 
 
-cdef void deal_words(void* context, Py_ssize_t item) noexcept nogil:
+cdef void allocate_by_words(void* context, Py_ssize_t item) noexcept nogil:
     """Look at some words of the uneven node's stream. It is the last one of its level that has rows."""
-    cdef Dealing* task = <Dealing*> context
+    cdef Allocation* task = <Allocation*> context
     cdef uint64_t node = (<uint64_t> 1 << task.level) + task.n_rows // (task.n_blocks * DF_BLOCK)
     cdef int64_t first = task.first_word + item * WORDS_TOGETHER, n, n_left
     n_left = loops.below(task.seed, node, first, min(task.last_word - first, <int64_t> WORDS_TOGETHER), <uint32_t> task.left,
@@ -573,12 +573,12 @@ cdef void deal_words(void* context, Py_ssize_t item) noexcept nogil:
     df_add_to_long(task.n_right, n - n_left)
 
 
-cdef void deal_rest(void* context, Py_ssize_t item) noexcept nogil:
-    """Deal the draws of a node out to its blocks."""
-    cdef Dealing* task = <Dealing*> context
+cdef void allocate_rest(void* context, Py_ssize_t item) noexcept nogil:
+    """Allocate the draws of a node to its blocks."""
+    cdef Allocation* task = <Allocation*> context
     cdef Py_ssize_t first = item * task.n_blocks
-    deal_below(task.seed, task.n_rows, task.level, task.n_draws[first], first,
-               min(first + task.n_blocks, count_blocks(task.n_rows)), task.n_draws + first)
+    allocate_below(task.seed, task.n_rows, task.level, task.n_draws[first], first,
+                   min(first + task.n_blocks, count_blocks(task.n_rows)), task.n_draws + first)
 
 
 def check_plans(plans):

@@ -1,7 +1,7 @@
-/* The rule of bins: when one ends, as values are dealt out to bins greedily, from the lowest value on (C99 and C++).
+/* The rule of bins: when one ends, as values are allocated to bins greedily, from the lowest value on (C99 and C++).
  *
- * A bin ends at the value that brings its weight closest to rest / bins, where `rest` is the weight that is still to be dealt
- * out, including that in the bin, and `bins` is the number of bins left for this weight, including this bin; of two values as
+ * A bin ends at the value that brings its weight closest to rest / bins, where `rest` is the weight that is still to be
+ * allocated, including that in the bin, and `bins` is the number of bins left for this weight, including this bin; of two values as
  * close, at the higher one. But as soon as no more distinct values are left than bins, each value has its own bin. With 2 bins
  * left for values of weights 3, 4 and 2, in this order, the first bin ends after the first value: 3 is closer to 4.5 than 7. */
 #ifndef DFOREST_RULES_BINS_H
@@ -39,44 +39,44 @@ static inline int df_bin_ends_with(const df_bin_limits *limits, int64_t filled, 
     return n_above < limits->bins || filled >= limits->least;
 }
 
-/* Values that are dealt out to bins: `filled` is what the bin at hand weighs so far, and `code` its number. */
+/* Values that are allocated to bins: `filled` is what the bin at hand weighs so far, and `code` its number. */
 typedef struct {
     df_bin_limits limits;
     int64_t bins, rest, filled;
     uint32_t code;
-} df_dealer;
+} df_bin_filler;
 
-static inline df_dealer df_dealer_of(int64_t bins, int64_t rest) {
-    df_dealer dealer;
-    dealer.limits = df_bin_limits_of(bins, rest);
-    dealer.bins = bins;
-    dealer.rest = rest;
-    dealer.filled = 0;
-    dealer.code = 0;
-    return dealer;
+static inline df_bin_filler df_bin_filler_of(int64_t bins, int64_t rest) {
+    df_bin_filler filler;
+    filler.limits = df_bin_limits_of(bins, rest);
+    filler.bins = bins;
+    filler.rest = rest;
+    filler.filled = 0;
+    filler.code = 0;
+    return filler;
 }
 
-static inline void df_end_bin(df_dealer *dealer) {
-    dealer->rest -= dealer->filled;
-    dealer->bins--;
-    dealer->filled = 0;
-    dealer->code++;
-    dealer->limits = df_bin_limits_of(dealer->bins, dealer->rest);
+static inline void df_end_bin(df_bin_filler *filler) {
+    filler->rest -= filler->filled;
+    filler->bins--;
+    filler->filled = 0;
+    filler->code++;
+    filler->limits = df_bin_limits_of(filler->bins, filler->rest);
 }
 
 /* The code of the next value, of weight w, above which are n_above distinct values. */
-static inline uint32_t df_deal(df_dealer *dealer, int64_t w, int64_t n_above) {
+static inline uint32_t df_add_to_bin(df_bin_filler *filler, int64_t w, int64_t n_above) {
     uint32_t code;
-    if (df_bin_ends_before(&dealer->limits, dealer->filled, w))
-        df_end_bin(dealer);
-    dealer->filled += w;
-    code = dealer->code;
-    if (df_bin_ends_with(&dealer->limits, dealer->filled, n_above))
-        df_end_bin(dealer);
+    if (df_bin_ends_before(&filler->limits, filler->filled, w))
+        df_end_bin(filler);
+    filler->filled += w;
+    code = filler->code;
+    if (df_bin_ends_with(&filler->limits, filler->filled, n_above))
+        df_end_bin(filler);
     return code;
 }
 
-/* How many bins there are when all values have been dealt out. */
-static inline uint32_t df_n_dealt(const df_dealer *dealer) { return dealer->code + (dealer->filled > 0); }
+/* How many bins there are when all values have been allocated. */
+static inline uint32_t df_n_filled_bins(const df_bin_filler *filler) { return filler->code + (filler->filled > 0); }
 
 #endif

@@ -279,7 +279,7 @@ class Communicator(ABC):
         self.gather(np.zeros(0, np.uint8))
 
     def edges(self, n):
-        """Where the shares of n things begin that `sum_scattered` deals out to ranks, and the last one ends: ndarray of int64."""
+        """Where the shares of n things begin that `sum_scattered` assigns to ranks, and the last one ends: ndarray of int64."""
         return np.arange(self.size + 1) * n // self.size
 
     def sum_scattered(self, array, edges=None):

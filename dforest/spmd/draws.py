@@ -1,4 +1,4 @@
-"""How many draws of trees fall into blocks of rows, dealt out by ranks together.
+"""How many draws of trees fall into blocks of rows, allocated by ranks together.
 
 Which rows of a block a tree draws follows from how many of its draws fall into the block (`dforest.core.sampling`). To find this
 number for some blocks takes about as long as for all of them, and time for every draw of the tree. So one rank finds the numbers
@@ -12,8 +12,8 @@ from dforest.core.grow.trainer import tree_seeds
 from dforest.core.sampling import Subsample
 
 
-class DrawDealer:
-    """Deals draws of trees out to the blocks in which this rank has rows.
+class DrawAllocator:
+    """Allocates draws of trees to the blocks in which this rank has rows.
 
     Making one is a collective.
 
@@ -36,10 +36,10 @@ class DrawDealer:
         self.blocks = np.unique(share.pieces()[0])
         self._blocks_of = ranks.gather(self.blocks)
 
-    def deal(self, plans, seeds, n_threads):
+    def allocate(self, plans, seeds, n_threads):
         """How many draws of each tree fall into each of the blocks. A collective.
 
-        Rank r deals out the draws of the trees r, r + size, ... For each of these it has 8 bytes per block of all ranks, for each
+        Rank r allocates the draws of the trees r, r + size, ... For each of these it has 8 bytes per block of all ranks, for each
         number that its plans have for a block.
 
         Parameters
@@ -48,7 +48,7 @@ class DrawDealer:
             Of each tree, on all ranks.
         seeds : ndarray of shape (n_trees,), dtype uint32
         n_threads : int
-            Most threads. Each deals out the draws of a tree; all together those of large trees that are too few for that.
+            Most threads. Each allocates the draws of a tree; all together those of large trees that are too few for that.
 
         Returns
         -------
@@ -56,8 +56,8 @@ class DrawDealer:
             As `TreeDraws.of_block`, of all plans, has it for these blocks.
         """
         rank, size = self._ranks.rank, self._ranks.size
-        dealt = TreeDraws(tuple(plans[rank::size]), np.ascontiguousarray(seeds[rank::size]), self._n_rows, n_threads).of_block
-        parts = [dealt[:, blocks].ravel() for blocks in self._blocks_of]
+        allocated = TreeDraws(tuple(plans[rank::size]), np.ascontiguousarray(seeds[rank::size]), self._n_rows, n_threads).of_block
+        parts = [allocated[:, blocks].ravel() for blocks in self._blocks_of]
         result = np.zeros((len(seeds), len(self.blocks), width_of(plans)), np.int64)
         for other, part in enumerate(self._ranks.exchange(parts)):
             of_other = result[other::size, :, : width_of(plans[other::size])]  # as wide as that rank's trees need it
@@ -118,8 +118,8 @@ def stratified(share, n_draws, seed, classes, n_classes, ranks):
     return drawn
 
 
-def dealt(share, n_parts, seed, classes, n_classes, ranks):
-    """Which part each own row falls into, if all ranks' rows are dealt out to parts, the rows of each class evenly. A collective.
+def assign_parts(share, n_parts, seed, classes, n_classes, ranks):
+    """Which part each own row falls into, if all ranks' rows are assigned to parts, the rows of each class evenly. A collective.
 
     The numbers of rows of two parts, and of their rows of one class, differ by one at most.
 

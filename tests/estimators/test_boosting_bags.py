@@ -11,7 +11,7 @@ from dforest import HistGradientBoostingClassifier, HistGradientBoostingRanker, 
 from dforest.callback import Checkpoint, TimeLimit
 from dforest.engines.rows import RowShare
 from dforest.spmd.communicator import ALONE
-from dforest.spmd.draws import dealt
+from dforest.spmd.draws import assign_parts
 
 N_BAGS = 3
 BAGGED = {"n_bags": N_BAGS, "max_features": 0.5, "subsample": 0.8}
@@ -114,7 +114,7 @@ def test_folds_of_all_bags_choose_one_number_of_iterations(loss):
     scores, outside = [], np.zeros((240, model.forest_.objective.n_sums))
     for b in range(N_BAGS):
         row_seed = int(state_of_bag(b).randint(np.iinfo(np.uint32).max, dtype=np.uint64))
-        fold = dealt(RowShare.whole(240), 3, row_seed, classes, int(classes.max()) + 1, ALONE)
+        fold = assign_parts(RowShare.whole(240), 3, row_seed, classes, int(classes.max()) + 1, ALONE)
         for k in range(3):
             own, held = fold != k, fold == k
             fit = clone(alone).set_params(random_state=state_of_bag(b)).fit(X[own], y[own], X_val=X[held], y_val=y[held])

@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss, r2_score
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRanker, HistGradientBoostingRegressor
 from dforest.engines.rows import RowShare
 from dforest.spmd.communicator import ALONE
-from dforest.spmd.draws import dealt
+from dforest.spmd.draws import assign_parts
 
 FOLDS = {"early_stopping": True, "validation_folds": 3, "n_iter_no_change": 4, "max_iter": 40, "learning_rate": 0.3}
 
@@ -22,7 +22,7 @@ def out_of_fold(model):
 def folds_of(model, y):
     """The number of the fold of each row, all of which count."""
     classes = np.searchsorted(model.classes_, y) if hasattr(model, "classes_") else np.zeros(len(y))
-    return dealt(RowShare.whole(len(y)), model.validation_folds_, model._row_seed, classes, int(classes.max()) + 1, ALONE)
+    return assign_parts(RowShare.whole(len(y)), model.validation_folds_, model._row_seed, classes, int(classes.max()) + 1, ALONE)
 
 
 @pytest.mark.parametrize("has_offset", [False, True])
@@ -106,7 +106,7 @@ def test_ranking():
     X, qid = rng.normal(size=(300, 3)), np.arange(300) // 10
     y = np.clip(np.round(X[:, 0] + 0.5 * rng.normal(size=300)), 0, 3)
     model = HistGradientBoostingRanker(random_state=0, **FOLDS).fit(X, y, qid=qid)
-    fold = dealt(RowShare.whole(30), 3, model._row_seed, np.zeros(30), 1, ALONE)[qid]
+    fold = assign_parts(RowShare.whole(30), 3, model._row_seed, np.zeros(30), 1, ALONE)[qid]
     alone = clone(model).set_params(validation_folds=1, early_stopping=False, max_iter=model.best_iteration_)
     for k in range(3):
         alone.fit(X[fold != k], y[fold != k], qid=qid[fold != k])

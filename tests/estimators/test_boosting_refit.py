@@ -17,7 +17,7 @@ from dforest.engines.rows import RowShare
 from dforest.estimators.boosting.defaults import FOLDS_BELOW, N_FOLDS
 from dforest.loss import PythonLoss
 from dforest.spmd.communicator import ALONE
-from dforest.spmd.draws import dealt
+from dforest.spmd.draws import assign_parts
 from dforest.spmd.threads import ThreadGroup
 
 ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)
@@ -64,7 +64,7 @@ def test_folds_are_fits_that_are_given_the_rows_held_out(loss):
     X, y, model = rows_of(loss, validation_folds=3, tol=0.01)
     model.fit(X, y)
     classes = np.searchsorted(model.classes_, y) if loss in CLASSIFICATION else np.zeros(400)
-    fold = dealt(RowShare.whole(400), 3, model._row_seed, classes, int(classes.max()) + 1, ALONE)
+    fold = assign_parts(RowShare.whole(400), 3, model._row_seed, classes, int(classes.max()) + 1, ALONE)
     alone = clone(model).set_params(validation_folds=1, n_iter_no_change=60, use_best_model=False)
     fits = [clone(alone).fit(X[fold != k], y[fold != k], X_val=X[fold == k], y_val=y[fold == k]) for k in range(3)]
     training = np.mean([fit.train_score_ for fit in fits], axis=0)
@@ -110,7 +110,7 @@ def test_ranking_holds_whole_queries_out():
     y = np.clip(np.round(X[:, 0] + 0.5 * rng.normal(size=300)), 0, 3)
     model = HistGradientBoostingRanker(max_iter=20, early_stopping=True, n_iter_no_change=3, validation_folds=4, random_state=0)
     model.fit(X, y, qid=qid)
-    fold = dealt(RowShare.whole(31), 4, model._row_seed, np.zeros(31), 1, ALONE)[qid]
+    fold = assign_parts(RowShare.whole(31), 4, model._row_seed, np.zeros(31), 1, ALONE)[qid]
     alone = clone(model).set_params(validation_folds=1, use_best_model=False, n_iter_no_change=20)
     scores = []
     for k in range(4):
@@ -127,7 +127,7 @@ def test_rows_are_dealt_out_evenly_whoever_has_them(seed):
     rng = np.random.default_rng(seed)
     n, n_parts, n_classes = int(rng.integers(10, 90)), int(rng.integers(2, 7)), int(rng.integers(1, 5))
     classes = rng.integers(0, n_classes, n)
-    found = dealt(RowShare.whole(n), n_parts, seed, classes, n_classes, ALONE)
+    found = assign_parts(RowShare.whole(n), n_parts, seed, classes, n_classes, ALONE)
     for members in (classes >= 0, *(classes == k for k in range(n_classes))):
         sizes = np.bincount(found[members], minlength=n_parts)
         assert sizes.max() - sizes.min() <= 1
@@ -136,7 +136,7 @@ def test_rows_are_dealt_out_evenly_whoever_has_them(seed):
     def deal(ranks):
         own = slice(0, cut) if ranks.rank == 0 else slice(cut, n)
         share = RowShare.agreed(ranks, [ranks.rank], [len(classes[own])])
-        return dealt(share, n_parts, seed, classes[own], n_classes, ranks)
+        return assign_parts(share, n_parts, seed, classes[own], n_classes, ranks)
 
     assert np.array_equal(np.concatenate(ThreadGroup(2).run(deal)), found)
 

@@ -35,8 +35,8 @@ def drawn_by_mass(mass, n_draws, seed, stratum=0):
     """
     counts = np.zeros(len(mass), np.uint32)
 
-    def deal(number, first, n_blocks, n):
-        """Deal n draws out to some blocks of rows: down a binary tree with nodes numbered as in a heap."""
+    def allocate(number, first, n_blocks, n):
+        """Allocate n draws to some blocks of rows: down a binary tree with nodes numbered as in a heap."""
         half = n_blocks // 2
         rows = range(first * BLOCK, min(len(mass), (first + n_blocks) * BLOCK))
         total, left_mass = sum(mass[i] for i in rows), sum(mass[i] for i in rows[: half * BLOCK])
@@ -59,11 +59,11 @@ def drawn_by_mass(mass, n_draws, seed, stratum=0):
                 left += word >> i % 32 & 1
         else:
             left = sum(stream.below(total) < left_mass for _ in range(n))
-        deal(2 * number, first, half, left)
-        deal(2 * number + 1, first + half, half, n - left)
+        allocate(2 * number, first, half, left)
+        allocate(2 * number + 1, first + half, half, n - left)
 
     n_blocks = -(-len(mass) // BLOCK)
-    deal(1, 0, 1 << (n_blocks - 1).bit_length(), n_draws)
+    allocate(1, 0, 1 << (n_blocks - 1).bit_length(), n_draws)
     return counts
 
 

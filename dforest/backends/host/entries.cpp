@@ -60,7 +60,7 @@ const struct {
     DF_ENTRY(df_permuted_rises),     DF_ENTRY(df_requantise),         DF_ENTRY(df_vote_out_of_bag),
     DF_ENTRY(df_weigh_draws),        DF_ENTRY(df_write_draws),         DF_ENTRY(df_make_keys),
     DF_ENTRY(df_count_digits),       DF_ENTRY(df_place_digits),       DF_ENTRY(df_move_keys),
-    DF_ENTRY(df_deal_bins),          DF_ENTRY(df_describe_nodes),     DF_ENTRY(df_write_codes),
+    DF_ENTRY(df_make_bins),          DF_ENTRY(df_describe_nodes),     DF_ENTRY(df_write_codes),
 };
 
 } // namespace

@@ -1,7 +1,7 @@
 """The rows of a column sorted by value, and the codes that follow: bins for method "hist", ranks for method "dense".
 
 A column's values are sorted once, as keys (`dforest.core.coding.key_sort`), each with its row. For "dense" each distinct value
-has a code of its own, and so it has for "hist" if there are no more distinct values than codes. Otherwise values are dealt out to
+has a code of its own, and so it has for "hist" if there are no more distinct values than codes. Otherwise values are allocated to
 bins greedily, by the rule in rules/bins.h. The *edge* of a bin is the middle between its largest value and the next bin's
 smallest; the edge of the last bin is infinite.
 
@@ -30,7 +30,7 @@ from dforest.core.coding.key_sort cimport (
     sort_items,
 )
 from dforest.core.types cimport code_t
-from dforest.rules.bins cimport df_deal, df_dealer, df_dealer_of, df_n_dealt
+from dforest.rules.bins cimport df_add_to_bin, df_bin_filler, df_bin_filler_of, df_n_filled_bins
 
 from dforest.core.coding.coded_columns import CodedColumn
 from dforest.core.scratch import scratch
@@ -90,20 +90,20 @@ cdef Py_ssize_t find_ends(const pair_t* items, Py_ssize_t begin, Py_ssize_t end,
     return found
 
 
-cdef uint32_t deal_out(const pair_t* items, Py_ssize_t n, uint32_t* ends, uint32_t n_values, int64_t bins,
-                       const uint32_t* weight) noexcept nogil:
-    """Deal n sorted items out to at most `bins` bins; return how many there are.
+cdef uint32_t fill_bins(const pair_t* items, Py_ssize_t n, uint32_t* ends, uint32_t n_values, int64_t bins,
+                        const uint32_t* weight) noexcept nogil:
+    """Allocate n sorted items to at most `bins` bins; return how many there are.
 
     INOUT ends : [n_values] where the items of each value end; of each bin
     """
     cdef int64_t rest = n, w
     cdef uint32_t value, begin = 0, end, i
-    cdef df_dealer dealer
+    cdef df_bin_filler filler
     if weight != NULL:
         rest = 0
         for i in range(n):
             rest += weight[number_in(items[i])]
-    dealer = df_dealer_of(bins, rest)
+    filler = df_bin_filler_of(bins, rest)
     for value in range(n_values):
         end = ends[value]
         w = end - begin
@@ -111,9 +111,9 @@ cdef uint32_t deal_out(const pair_t* items, Py_ssize_t n, uint32_t* ends, uint32
             w = 0
             for i in range(begin, end):
                 w += weight[number_in(items[i])]
-        ends[df_deal(&dealer, w, n_values - value - 1)] = end    # no code is above its values
+        ends[df_add_to_bin(&filler, w, n_values - value - 1)] = end  # no code is above its values
         begin = end
-    return df_n_dealt(&dealer)
+    return df_n_filled_bins(&filler)
 
 
 cdef void write_codes(const pair_t* items, const uint32_t* ends, uint32_t n_codes, code_t* codes, Py_ssize_t begin,
@@ -308,9 +308,9 @@ cdef class ColumnSort:
         if max_codes and <int64_t> self.n_codes > most:
             with nogil:
                 if self.is_float32:
-                    self.n_codes = deal_out(<const uint64_t*> self.sorted, self.n_present, self.ends, self.n_codes, most, w)
+                    self.n_codes = fill_bins(<const uint64_t*> self.sorted, self.n_present, self.ends, self.n_codes, most, w)
                 else:
-                    self.n_codes = deal_out(<const Pair*> self.sorted, self.n_present, self.ends, self.n_codes, most, w)
+                    self.n_codes = fill_bins(<const Pair*> self.sorted, self.n_present, self.ends, self.n_codes, most, w)
         numbers = np.empty((3 if max_codes else 1, self.n_codes), np.float64)
         if self.is_float32:
             write_values(<const uint64_t*> self.sorted, self.ends, self.n_codes, numbers)

@@ -29,7 +29,7 @@ from dforest.core.coding.key_sort cimport (
     sort_items,
 )
 from dforest.core.types cimport code_t
-from dforest.rules.bins cimport df_deal, df_dealer, df_dealer_of, df_n_dealt
+from dforest.rules.bins cimport df_add_to_bin, df_bin_filler, df_bin_filler_of, df_n_filled_bins
 
 cdef enum:
     NO_CODE = 0xFFFFFFFF       # implied where all rows are stored
@@ -120,7 +120,7 @@ cdef class Coder:
             memmove(&self.keys[self.implied], &self.keys[self.implied + 1], (n_values - self.implied) * sizeof(uint64_t))
             memmove(&self.weights[self.implied], &self.weights[self.implied + 1], (n_values - self.implied) * sizeof(int64_t))
             self.implied = NO_CODE
-        self.deal_out(n_values, rest)
+        self.fill_bins(n_values, rest)
         self.write_values(n_values, real_t is double, out, stride)
         if self.implied != NO_CODE:
             self.implied = self.code_of[self.implied]
@@ -133,10 +133,10 @@ cdef class Coder:
             number = number_in(items[i])
             self.codes[number] = self.code_of[value]
 
-    cdef void deal_out(self, uint32_t n_values, int64_t rest) noexcept nogil:
+    cdef void fill_bins(self, uint32_t n_values, int64_t rest) noexcept nogil:
         """Give values codes: each its own or, where they are too many, bins of equal weight where possible."""
         cdef int64_t bins = self.max_codes - (self.has_missing and self.counts_missing)
-        cdef df_dealer dealer = df_dealer_of(bins, rest)
+        cdef df_bin_filler filler = df_bin_filler_of(bins, rest)
         cdef uint32_t value
         if self.max_codes == 0 or <int64_t> n_values <= bins:
             for value in range(n_values):
@@ -144,8 +144,8 @@ cdef class Coder:
             self.n_codes = n_values
             return
         for value in range(n_values):
-            self.code_of[value] = df_deal(&dealer, self.weights[value], n_values - value - 1)
-        self.n_codes = df_n_dealt(&dealer)
+            self.code_of[value] = df_add_to_bin(&filler, self.weights[value], n_values - value - 1)
+        self.n_codes = df_n_filled_bins(&filler)
 
     cdef void write_values(self, uint32_t n_values, bint is_wide, double* out, Py_ssize_t stride) noexcept nogil:
         """Where codes are bins, runs of their upper edges, and their smallest and largest values; else one of the values."""

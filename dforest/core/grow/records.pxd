@@ -75,7 +75,7 @@ cdef class Drawing:
     # OUT scratch : [max_records]
     cdef Py_ssize_t draw_together(self, Team team, int member, uint32_t seed, Record* out, Record* scratch) except -1 nogil
 
-    cdef int deal(self, uint32_t seed, Helpers* helpers) except -1 nogil
+    cdef int allocate(self, uint32_t seed, Helpers* helpers) except -1 nogil
     cdef void count_records(self, Py_ssize_t block) noexcept nogil
     cdef Py_ssize_t records_of_block(self, Py_ssize_t block) noexcept nogil
     cdef Py_ssize_t draw_block(self, Py_ssize_t block, Record* out) noexcept nogil

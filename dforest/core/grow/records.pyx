@@ -135,7 +135,7 @@ cdef class Drawing:
         """
         self.listed, self.listed_counts = rows, counts
 
-    cdef int deal(self, uint32_t seed, Helpers* helpers) except -1 nogil:
+    cdef int allocate(self, uint32_t seed, Helpers* helpers) except -1 nogil:
         """Begin a tree: set how many draws each block has, or, where counts are known, how many records."""
         cdef Py_ssize_t n_blocks = count_blocks(self.data.n_rows), block
         self.seed = seed
@@ -146,7 +146,7 @@ cdef class Drawing:
         if self.listed is not None:
             return 0
         if self.counts is None:
-            return self.plan.deal(seed, self.data.n_rows, 0, n_blocks, self.of_block, helpers)
+            return self.plan.allocate(seed, self.data.n_rows, 0, n_blocks, self.of_block, helpers)
         if helpers != NULL:
             return helpers.parallel_for(helpers.context, n_blocks, count_records, <void*> self)
         for block in range(n_blocks):
@@ -194,7 +194,7 @@ cdef class Drawing:
 
     cdef Py_ssize_t draw(self, uint32_t seed, Record* out) except -1 nogil:
         cdef Py_ssize_t block, i, n = 0
-        self.deal(seed, NULL)
+        self.allocate(seed, NULL)
         if self.listed is not None:
             for i in range(self.listed.shape[0]):
                 self.write_record(self.listed[i], self.listed_counts[i], out + i)
@@ -209,7 +209,7 @@ cdef class Drawing:
         cdef DrawingTask task
         cdef Leader leader = Leader(<PyObject*> team, member)
         cdef Helpers helpers = Helpers(&leader, parallel_for_team)
-        self.deal(seed, &helpers)
+        self.allocate(seed, &helpers)
         task.drawing = <PyObject*> self
         task.out = out
         task.scratch = scratch

@@ -143,6 +143,6 @@ def _bins(device, tuning, x, key_dtype, own, max_codes, counts_missing):
         keys, other = other, keys
     lows, highs = (device.empty((n, max_codes), key_dtype) for _ in range(2))
     n_bins, n_missing = (device.empty((n,), np.int64) for _ in range(2))
-    device.run("df_deal_bins", n, keys, is_double, n_rows, n, max_codes, int(counts_missing),
+    device.run("df_make_bins", n, keys, is_double, n_rows, n, max_codes, int(counts_missing),
                device.empty((n, max_codes), np.int64), lows, highs, n_bins, n_missing, n_items=1)  # fmt: skip
     return lows, highs, n_bins, n_missing

@@ -26,7 +26,7 @@ class DeviceEngine(Engine):
     ----------
     device : dforest.engines.device.backend.Device
     n_threads : int, default=1
-        Threads of the processor, which deal the trees' draws out to blocks of rows.
+        Threads of the processor, which allocate the trees' draws to blocks of rows.
     """
 
     needs_keys = True

@@ -1,6 +1,6 @@
 """What trees draw, on a device: the draws of `dforest.core.sampling`, to the bit.
 
-Of plans that stand in `PLANS`, the processor deals draws out to blocks of rows, and kernels draw the rows of the blocks. Of all
+Of plans that stand in `PLANS`, the processor allocates draws to blocks of rows, and kernels draw the rows of the blocks. Of all
 others the processor draws the rows too, and the counts are copied.
 """
 

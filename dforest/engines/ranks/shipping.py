@@ -54,7 +54,7 @@ class Shipping:
         Subtrees
             In the order of `open_nodes`, on every rank.
         """
-        owner, shipment = deal(open_nodes["n"], self._ranks.size, self._shipment_records)
+        owner, shipment = assign_owners(open_nodes["n"], self._ranks.size, self._shipment_records)
         n_shipments = int(shipment.max(initial=-1)) + 1
         if n_shipments == 0:
             return Subtrees.none(self._problem.objective)
@@ -98,7 +98,7 @@ class Shipping:
         return Subtrees(lengths[order], nodes.take((np.cumsum(lengths) - lengths)[order], lengths[order]), None)
 
 
-def deal(n_records, n_owners, shipment_records):
+def assign_owners(n_records, n_owners, shipment_records):
     """In which shipment each subtree is shipped, and to whom.
 
     Shipments are about equally large, and filled with the largest subtrees first. In a shipment the largest goes first, to
@@ -121,7 +121,7 @@ def deal(n_records, n_owners, shipment_records):
     The first shipment has the subtrees of 9 and 6 records, the second one those of 5, 3 and 2: owner 0 gets that of 5, and
     owner 1 those of 3 and 2.
 
-    >>> deal(np.array([6, 9, 3, 5, 2]), 2, 7)
+    >>> assign_owners(np.array([6, 9, 3, 5, 2]), 2, 7)
     (array([1, 0, 1, 0, 1]), array([0, 0, 1, 1, 1]))
     """
     owner = np.zeros(len(n_records), np.int64)

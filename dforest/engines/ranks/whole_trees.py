@@ -34,7 +34,7 @@ def whole_bytes(problem):
 
 
 class WholeTrees:
-    """Deals out trees to owners, and all trees to all ranks. Making one is a collective.
+    """Assigns trees to owners, and all trees to all ranks. Making one is a collective.
 
     Parameters
     ----------

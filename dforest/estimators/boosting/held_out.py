@@ -64,7 +64,7 @@ def hold_out_in_turn(estimator, sample, n_folds, seed, ranks):
         if n_folds > n:
             raise ValueError(f"allowed are numbers from 1 to {name}={n}")
         n_members = _count_members(estimator, sample, n_classes, ranks)
-        fold = sample.deal(n_folds, seed, n_classes, ranks)
+        fold = sample.allocate(n_folds, seed, n_classes, ranks)
         return [_divided(estimator, sample, fold == k, n_members, ranks) for k in range(n_folds)]
     except ValueError as error:
         raise ValueError(

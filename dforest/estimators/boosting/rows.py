@@ -15,7 +15,7 @@ from dforest.estimators.data.given import given_numbers
 from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import check_weights, check_X
 from dforest.spmd.communicator import ALONE
-from dforest.spmd.draws import dealt, stratified, subsampled
+from dforest.spmd.draws import assign_parts, stratified, subsampled
 
 MAX_WEIGHT = 2.0**400  # sums of gradients of very many rows are in range
 
@@ -71,16 +71,16 @@ class Sample(NamedTuple):
         own, n_queries = self._queries_with_rows(ranks)
         return (subsampled(RowShare.whole(n_queries), n_draws, seed) > 0)[own]
 
-    def deal(self, n_parts, seed, n_classes, ranks):
+    def allocate(self, n_parts, seed, n_classes, ranks):
         """Which of so many parts each row falls into, if all are dealt out: ndarray of int64. A collective.
 
         Of ranking, whole queries are dealt out. seed, n_classes : as of `draw`
         """
         if self.queries is not None:
             own, n_queries = self._queries_with_rows(ranks)
-            return dealt(RowShare.whole(n_queries), n_parts, seed, np.zeros(n_queries), 1, ALONE)[own]
+            return assign_parts(RowShare.whole(n_queries), n_parts, seed, np.zeros(n_queries), 1, ALONE)[own]
         share = self.share or RowShare.whole(len(self.y))
-        return dealt(share, n_parts, seed, self.y if n_classes else np.zeros(len(self.y)), n_classes or 1, ranks)
+        return assign_parts(share, n_parts, seed, self.y if n_classes else np.zeros(len(self.y)), n_classes or 1, ranks)
 
     def _queries_with_rows(self, ranks):
         """(the place of each row's query among all that have rows, how many these are). A collective."""

@@ -140,7 +140,7 @@ def statistics_of(estimator, sample, baseline, seed, ranks):
     loss = estimator._loss.bound(sample.queries)
     loss = loss.at_start(baseline, sample.y, sample.weight, ranks, sample.offset)
     responses, weights = _responses(loss, sample, baseline, ranks)
-    fold = sample.deal(N_FOLDS, (seed + 1) % 2**32, count_strata(estimator), ranks)
+    fold = sample.allocate(N_FOLDS, (seed + 1) % 2**32, count_strata(estimator), ranks)
     n_rows, dtype = ranks.total(len(sample.y)), sample.X.dtype
     totals, weight = (_total(array.sum(axis=0), ranks) for array in (responses, weights))
     rows, of_labels, features = [], [], []

@@ -28,7 +28,7 @@ from dforest.estimators.data.validation import count_threads
 from dforest.estimators.powers import times_power
 from dforest.rules.arrays import BLOCK
 from dforest.spmd.communicator import ALONE
-from dforest.spmd.draws import DrawDealer
+from dforest.spmd.draws import DrawAllocator
 
 SUM_EXPONENT = 16  # sums of 2**32 squares are in range if their roots are divided by two to this power
 TREES_ASKED = 8  # of each call of `fit`, whether they drew from some rows
@@ -138,7 +138,7 @@ def place_of(rows, device, n_threads):
     return device, n_threads
 
 
-def row_ranges_of(forest, rows, n_threads, device=None, dealer=None):
+def row_ranges_of(forest, rows, n_threads, device=None, allocator=None):
     """Which rows the trees of a forest drew, for each part of this rank's rows that has any. A collective.
 
     Parameters
@@ -149,7 +149,7 @@ def row_ranges_of(forest, rows, n_threads, device=None, dealer=None):
     n_threads : int
     device : Device, optional
         None means the processor. For a device, all threads deal draws out.
-    dealer : DrawDealer, optional
+    allocator : DrawAllocator, optional
         Of these rows, if they are divided; None: one is made.
 
     Returns
@@ -160,14 +160,14 @@ def row_ranges_of(forest, rows, n_threads, device=None, dealer=None):
     if not rows.is_divided:
         n_threads = n_threads if device is None else count_threads(-1)
         return [(rows.parts[0], slice(None), TreeDraws(forest.used_plans, forest.seeds, rows.n_rows, n_threads))]
-    dealer = dealer or DrawDealer(rows.ranks, rows.n_rows, rows.share)
-    dealt = dealer.deal(forest.used_plans, forest.seeds, n_threads)
+    allocator = allocator or DrawAllocator(rows.ranks, rows.n_rows, rows.share)
+    allocated = allocator.allocate(forest.used_plans, forest.seeds, n_threads)
     row_ranges, end = [], 0
     for part, first in zip(rows.parts, rows.share.starts.tolist(), strict=True):
         begin, end = end, end + len(part)
         if len(part):
-            blocks = np.searchsorted(dealer.blocks, [first // BLOCK, (first + len(part) - 1) // BLOCK])
-            of_block = dealt[:, blocks[0] : blocks[1] + 1]
+            blocks = np.searchsorted(allocator.blocks, [first // BLOCK, (first + len(part) - 1) // BLOCK])
+            of_block = allocated[:, blocks[0] : blocks[1] + 1]
             draws = TreeDraws(forest.used_plans, forest.seeds, rows.n_rows, n_threads, (first, len(part)), of_block)
             row_ranges.append((part, slice(begin, end), draws))
     return row_ranges
@@ -316,7 +316,7 @@ class LiveVotes:
 
     def __init__(self, rows, objective, voting, before, n_threads):
         self._rows, self._voting = rows, voting
-        self._dealer = DrawDealer(rows.ranks, rows.n_rows, rows.share) if rows.is_divided else None
+        self._allocator = DrawAllocator(rows.ranks, rows.n_rows, rows.share) if rows.is_divided else None
         self._exponent, self._objective = _exponent(objective, rows, before), objective
         self._counted = Counted.nothing(len(rows.y), objective, 0)
         # The targets of all ranks, where errors are those of all rows together.
@@ -338,7 +338,7 @@ class LiveVotes:
     def look(self, tree):
         """What the next tree, a `Forest` of it alone, says of the rows that it left out."""
         packed, numbers, leaves = tree.packed_leaves(self._voting), [], []
-        for X, own, draws in row_ranges_of(tree, self._rows, 1, None, self._dealer):
+        for X, own, draws in row_ranges_of(tree, self._rows, 1, None, self._allocator):
             found = leaves_out_of_bag(packed, X, draws)
             numbers.append(found[0] + np.uint32(own.start or 0))
             leaves.append(found[1])

@@ -1,4 +1,4 @@
-// From columns of numbers to bins, as `dforest.core.coding` makes them on the processor: keys are sorted, bins are dealt out, and
+// From columns of numbers to bins, as `dforest.core.coding` makes them on the processor: keys are sorted, bins are made, and
 // each row gets codes.
 //
 // Keys (rules/ordered_keys.h) have 32 bits, or 64. A column's are sorted by a radix sort, digit by digit from the lowest: a group
@@ -178,14 +178,14 @@ DF_KERNEL df_move_keys(const char *keys, int64_t is_double, int64_t n_rows, int6
     }
 }
 
-// Deal the sorted keys of a column out to at most `bins` bins, by the rule of rules/bins.h, each key weighing 1. Only those values
+// Allocate the sorted keys of a column to at most `bins` bins, by the rule of rules/bins.h, each key weighing 1. Only those values
 // are looked at that may end a bin: the one that brings the bin up to its share, and the first one that has too few values above.
 //
 // IN keys : [n]
 // OUT tops : [bins] where the keys of the highest value begin, of the next one, ...; lows, highs : [bins] keys of each bin
 // Returns how many bins there are.
 template <class Key>
-DF_INLINE int64_t df_deal_keys(const Key *keys, int64_t n, int64_t bins, int64_t *tops, Key *lows, Key *highs)
+DF_INLINE int64_t df_fill_bins(const Key *keys, int64_t n, int64_t bins, int64_t *tops, Key *lows, Key *highs)
 {
     int64_t n_tops = 0, begin = 0, n_bins = 0;
     for (int64_t end = n; end > 0 && n_tops < bins; n_tops++)
@@ -213,11 +213,11 @@ DF_INLINE int64_t df_deal_keys(const Key *keys, int64_t n, int64_t bins, int64_t
     return n_bins;
 }
 
-// Deal out the sorted keys of columns, a column by an item.
+// Allocate the sorted keys of columns, a column by an item.
 //
 // IN keys : [n_columns, n_rows]; counts_missing : whether missing values take one of max_codes codes
 // OUT tops : [n_columns, max_codes] scratch; lows, highs : [n_columns, max_codes] keys; n_bins, n_missing : [n_columns]
-DF_KERNEL df_deal_bins(const char *keys, int64_t is_double, int64_t n_rows, int64_t n_columns, int64_t max_codes,
+DF_KERNEL df_make_bins(const char *keys, int64_t is_double, int64_t n_rows, int64_t n_columns, int64_t max_codes,
                        int64_t counts_missing, int64_t *tops, char *lows, char *highs, int64_t *n_bins, int64_t *n_missing,
                        DF_LOCAL)
 {
@@ -229,7 +229,7 @@ DF_KERNEL df_deal_bins(const char *keys, int64_t is_double, int64_t n_rows, int6
                     const auto *own = all + c * n_rows;
                     const int64_t n = df_keys_below(own, n_rows, df_missing_key(type)), at = c * max_codes;
                     n_missing[c] = n_rows - n;
-                    n_bins[c] = df_deal_keys(own, n, max_codes - (counts_missing && n < n_rows), tops + at,
+                    n_bins[c] = df_fill_bins(own, n, max_codes - (counts_missing && n < n_rows), tops + at,
                                              (decltype(df_key_of(*type)) *) lows + at, (decltype(df_key_of(*type)) *) highs + at);
                 });
         });
