@@ -111,7 +111,7 @@ class Growth:
             sampling.AllRows() if draws is None else sampling.Bootstrap(draws),
             seed=0,
             is_tree=False,
-            directions=np.zeros(len(columns), np.int8),
+            monotonic_csts=np.zeros(len(columns), np.int8),
         )
 
     def run(self, n_trees=1):

@@ -10,7 +10,7 @@ typedef struct {
     uint32_t n_stored;
     uint64_t implied;        /* the code of all other rows */
     df_kind kind;
-    int32_t direction;       /* 1 or -1: predictions may only rise or only fall with the feature; 0: either */
+    int32_t monotonic_cst;   /* 1 or -1: predictions may only rise or only fall with the feature; 0: either */
     int32_t width;           /* bytes of a code: 1, 2 or 4; or 8, if these are keys */
     int has_keys;            /* these are keys: values, lows and highs are NULL */
     uint64_t n_codes;        /* codes of values are 0, ..., n_codes - 1 */

@@ -177,7 +177,7 @@ cdef class DataView:
         Exact targets; None for classification of one output. Of several outputs, class numbers if there are classes.
     weight : ndarray of shape (n_rows,), dtype uint32, or None
         Integer weights from 1 to 2**31; None: all 1.
-    directions : ndarray of shape (n_features,), dtype int8, or None
+    monotonic_csts : ndarray of shape (n_features,), dtype int8, or None
         1 or -1: predictions may only rise or only fall with the feature; None: all 0.
     X : ndarray of shape (n_rows, n_features), dtype float32 or float64, or None
         C-contiguous: what the columns were made from, for splitters that look at it.
@@ -188,7 +188,7 @@ cdef class DataView:
     """
 
     def __cinit__(self, columns not None, const int32_t[::1] target not None,
-                  y=None, const uint32_t[::1] weight=None, const int8_t[::1] directions=None, X=None,
+                  y=None, const uint32_t[::1] weight=None, const int8_t[::1] monotonic_csts=None, X=None,
                   const double[::1] exact_weight=None, const double[::1] response=None):
         cdef Py_ssize_t j
         self.n_rows = target.shape[0]
@@ -206,9 +206,9 @@ cdef class DataView:
         else:
             for j, given in enumerate(columns):
                 take_column(self, j, given)
-        if directions is not None:
+        if monotonic_csts is not None:
             for j in range(self.n_features):
-                self.columns[j].direction = directions[j]
+                self.columns[j].monotonic_cst = monotonic_csts[j]
         self.owners = (columns, X)
         self.set_targets(target, y, weight, exact_weight, response)
         if X is not None:

@@ -20,8 +20,8 @@ cdef class Strata(SamplingPlan):
     cdef const int64_t[:, ::1] members  # [n_blocks + 1, n_strata] rows of each stratum in the blocks before
     cdef const int64_t[:, ::1] before  # [n_blocks + 1, n_strata] their masses
 
-    cdef void allocate_node(self, uint32_t seed, Py_ssize_t stratum, int64_t node, Py_ssize_t begin, Py_ssize_t size, int64_t draws,
-                            Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil
+    cdef void allocate_node(self, uint32_t seed, Py_ssize_t stratum, int64_t node, Py_ssize_t begin, Py_ssize_t size,
+                            int64_t draws, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil
     cdef void draw_members(self, uint32_t seed, Py_ssize_t stratum, Py_ssize_t block, const uint16_t* rows, Py_ssize_t n,
                            int64_t n_draws, uint32_t* counts) noexcept nogil
 

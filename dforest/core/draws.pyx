@@ -29,7 +29,7 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 from dforest.core.loops cimport loops
-from dforest.core.sampling cimport MANY_DRAWS, Work, count_blocks, allocate_below, draws_to_left, rows_of_block
+from dforest.core.sampling cimport MANY_DRAWS, Work, allocate_below, count_blocks, draws_to_left, rows_of_block
 from dforest.core.threads cimport WorkerContext, check_signals, parallel_for, poll
 from dforest.rules.random cimport DF_BLOCK
 from dforest.rules.sampling cimport df_draw_by_mass, df_heavy_to_left, df_subsampled_before
@@ -159,8 +159,8 @@ cdef class Strata(SamplingPlan):
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return self.total
 
-    cdef void allocate_node(self, uint32_t seed, Py_ssize_t stratum, int64_t node, Py_ssize_t begin, Py_ssize_t size, int64_t draws,
-                            Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil:
+    cdef void allocate_node(self, uint32_t seed, Py_ssize_t stratum, int64_t node, Py_ssize_t begin, Py_ssize_t size,
+                            int64_t draws, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil:
         """Allocate the draws of a node, which has `size` blocks from `begin` on, to those of them from `first` to `last` - 1."""
         cdef Py_ssize_t n_blocks = self.before.shape[0] - 1, middle = min(begin + size // 2, n_blocks)
         cdef Py_ssize_t end = min(begin + size, n_blocks)
@@ -482,7 +482,8 @@ cdef class TreeDraws:
         return 0
 
     cdef int allocate(self, Py_ssize_t tree, Helpers* helpers) except -1 nogil:
-        return (<SamplingPlan> self.plan[tree]).allocate(self.seed[tree], self.n_rows, 0, self.n_blocks(), &self.allocated[tree, 0, 0],
+        return (<SamplingPlan> self.plan[tree]).allocate(self.seed[tree], self.n_rows, 0, self.n_blocks(), &self.allocated[tree,
+                                                                                                                           0, 0],
                                                          helpers)
 
     cdef int spread(self) except -1:

@@ -110,7 +110,7 @@ cdef extern from "core/loops.h" nogil:
         uint16_t* spare
     ctypedef struct df_boost_constraint:
         df_bounds bounds
-        int direction
+        int monotonic_cst
     ctypedef struct df_boost_entries:
         const uint64_t* words
         const df_boost_sums* sums

@@ -3,7 +3,8 @@
 A plan of another kind is one class here: a subclass of `SamplingPlan` that has
 
 - `tree_draws`, how many draws a tree has;
-- `allocate`, which divides these among blocks of rows, for any run of blocks without the others, perhaps with the help of threads;
+- `allocate`, which divides these among blocks of rows, for any run of blocks without the others, perhaps with the help of
+threads;
 - `draw_block`, which says how often each row of one block is drawn, given how many draws fell into the block;
 - `leaves_rows_out`, set in `__cinit__`, and `parameters`, which a plan is compared, shown and pickled by;
 - if need be `max_draws`, `width`, `only_rows` and `list_block`, for which see the class.
@@ -61,7 +62,8 @@ cdef class SamplingPlan:
     cdef int allocate(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
                       Helpers* helpers) except -1 nogil
 
-    # How often each row of a block is drawn. IN n_draws : [width] what `allocate` has for the block. OUT counts : [rows of the block]
+    # How often each row of a block is drawn. IN n_draws : [width] what `allocate` has for the block. OUT counts : [rows of the
+    # block]
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
                          uint32_t* counts) noexcept nogil
 

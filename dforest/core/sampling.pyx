@@ -313,7 +313,8 @@ cdef class Bootstrap(SamplingPlan):
                 n_words = n_draws[last * task.n_blocks]
                 while n_words > 0:
                     task.last_word = task.first_word + n_words
-                    helpers.parallel_for(helpers.context, (n_words + WORDS_TOGETHER - 1) // WORDS_TOGETHER, allocate_by_words, &task)
+                    helpers.parallel_for(helpers.context, (n_words + WORDS_TOGETHER - 1) // WORDS_TOGETHER, allocate_by_words,
+                                         &task)
                     task.first_word = task.last_word
                     n_words = n_draws[last * task.n_blocks] - task.n_left - task.n_right
                 n_draws[last * task.n_blocks] = task.n_left

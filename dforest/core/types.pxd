@@ -11,7 +11,7 @@ Nothing here owns memory: a node's pointers lead into the data view and the grow
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from dforest.rules.numerics cimport df_middle
+from dforest.rules.numerics cimport df_midpoint
 from dforest.rules.records cimport df_leaf_rules, df_record
 
 ctypedef fused code_t:
@@ -65,7 +65,7 @@ cdef extern from "core/column.h" nogil:
         uint32_t n_stored
         uint64_t implied       # the code of all other rows
         Kind kind
-        int32_t direction      # 1 or -1: predictions may only rise or only fall with the feature; 0: either
+        int32_t monotonic_cst  # 1 or -1: predictions may only rise or only fall with the feature; 0: either
         int32_t width          # bytes of a code: 1, 2 or 4; or 8, if these are keys
         bint has_keys          # these are keys: values, lows and highs are NULL
         uint64_t n_codes       # codes of values are 0, ..., n_codes - 1
@@ -116,9 +116,9 @@ cdef inline double number_at(const Column* column, const void* numbers, uint32_t
         return (<const float*> numbers)[code]
     return (<const double*> numbers)[code]
 
-cdef inline double middle_of(const Column* column, uint32_t below, uint32_t above) noexcept nogil:
+cdef inline double midpoint_of(const Column* column, uint32_t below, uint32_t above) noexcept nogil:
     """A threshold between the values of two of the data's codes, below < above."""
-    return df_middle(number_at(column, column.highs, below), number_at(column, column.lows, above), column.is_float32)
+    return df_midpoint(number_at(column, column.highs, below), number_at(column, column.lows, above), column.is_float32)
 
 cdef struct Scale:
     double centre          # quantised target = (y - centre) * 2**exponent, rounded
@@ -176,7 +176,7 @@ cdef struct Split:
     bint is_deferred
     uint32_t[2] between
     double score           # node weight times impurity decrease, or what the criterion has in its place
-    double middle          # between the predictions of the two sides, where features have directions
+    double midpoint        # between the predictions of the two sides, where features have directions
     # What tells the sides apart, where the rest does not; else NULL. Categorical feature: its *subset*, the
     # categories in the node on the side opposite to missing ones, a bit each; all others go with the
     # missing. A splitter's own test: whatever its `goes_left` understands. The splitter's, until its next call.

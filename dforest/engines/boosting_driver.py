@@ -99,7 +99,7 @@ class Iterations:
         # Thresholds, by code.
         self.values = [column.highs if int(column.kind) == ordinal else column.values for column in problem.columns]
         self.is_category = np.array([int(column.kind) == constants()["DF_CATEGORICAL"] for column in problem.columns])
-        rules, self.directions = problem.rules, problem.constraints.directions
+        rules, self.monotonic_csts = problem.rules, problem.constraints.directions
         self.tried = TriedColumns(
             problem.n_features,
             rules.max_features,
@@ -160,7 +160,7 @@ class BoostingDriver(Driver):
     """
 
     def __init__(self, iterations, words, has_tail, seed):
-        n_bounds = 0 if iterations.directions is None else len(words)
+        n_bounds = 0 if iterations.monotonic_csts is None else len(words)
         super().__init__(
             iterations.problem.rules.max_leaf_nodes,
             subtree_up_to=-1,
@@ -176,11 +176,11 @@ class BoostingDriver(Driver):
             reference=np.zeros(0),
             # With constraints, the bounds of the node's steps by output, in units of predictions, and where the cut parts them.
             bounds=np.zeros((0, n_bounds, 2)),
-            middles=np.zeros((0, n_bounds)),
+            midpoints=np.zeros((0, n_bounds)),
         )
         self.iterations, self.words, self.has_tail, self.seed = iterations, words, has_tail, seed
         self.rules, self.weights, self.shard = iterations.problem.rules, iterations.weights, iterations.shard
-        self.directions = iterations.directions
+        self.monotonic_csts = iterations.monotonic_csts
 
     def ahead(self, n_leaves):
         return self.iterations.ahead
@@ -200,7 +200,7 @@ class BoostingDriver(Driver):
         narrow = self._narrow(exponents)
         cuts, gains, subsets = np.zeros(n, record("df_boost_cut")), np.zeros(n), np.full(n, None)
         bounds = self._bounds(n, parents)
-        middles = np.zeros(bounds.shape[:2])
+        midpoints = np.zeros(bounds.shape[:2])
         may_be_split = nodes["n"] >= 2 * max(1, rules.min_samples_leaf)
         if rules.max_depth is not None:
             may_be_split &= nodes["depth"] < rules.max_depth
@@ -211,25 +211,25 @@ class BoostingDriver(Driver):
         if len(searched):
             some, features, within = nodes[searched], features[features[:, 0] >= 0], None
             units = np.diff(narrow[searched])[:, :, 0]
-            if self.directions is not None:
+            if self.monotonic_csts is not None:
                 within = np.ldexp(bounds[searched], -units[:, :, None])
             cuts[searched], found, parted = self.shard.find_cuts(some, features, narrow[searched], within)
-            if self.directions is not None:
-                middles[searched] = np.ldexp(parted, units)
+            if self.monotonic_csts is not None:
+                midpoints[searched] = np.ldexp(parted, units)
             for number, subset in zip(searched.tolist(), found, strict=True):
                 subsets[number] = subset
             gains[searched] = self._gains(cuts[searched], narrow[searched])
         cuts["feature"][gains <= 0.0] = -1
         found = {"parent": parents, "cut": cuts, "subset": subsets, "score": gains, "unit": boosting.units_of_scores(narrow)}
-        return {**found, "exponents": exponents, "reference": reference, "bounds": bounds, "middles": middles}
+        return {**found, "exponents": exponents, "reference": reference, "bounds": bounds, "midpoints": midpoints}
 
     def _bounds(self, n, parents):
         """The bounds of n new nodes: ndarray of shape (n, n_bounds, 2). parents : left and right children in turn, or None"""
-        if parents is None or self.directions is None:
+        if parents is None or self.monotonic_csts is None:
             return np.tile([-np.inf, np.inf], (n, self.table["bounds"].shape[1], 1))
         numbers = parents[::2]
-        directions = self.directions[self.table["cut"]["feature"][numbers]]
-        return boosting.bounds_of_children(self.table["bounds"][numbers], self.table["middles"][numbers], directions)
+        monotonic_csts = self.monotonic_csts[self.table["cut"]["feature"][numbers]]
+        return boosting.bounds_of_children(self.table["bounds"][numbers], self.table["midpoints"][numbers], monotonic_csts)
 
     def _gains(self, cuts, narrow):
         """What cuts gain, as `boosting.gains` says; 0 where there is none."""
@@ -237,7 +237,7 @@ class BoostingDriver(Driver):
             return np.where(cuts["score"] > 0.0, cuts["score"], 0.0)
         columns = (np.ascontiguousarray(cuts[name]) for name in ("score", "gradient", "hessian"))
         given = self.rules.l1, self.rules.l2, np.ascontiguousarray(narrow[:, 0]), self.weights.unit
-        return boosting.gains(*columns, *given, self.directions is not None)
+        return boosting.gains(*columns, *given, self.monotonic_csts is not None)
 
     def partition(self, numbers):
         nodes, cuts = self.table["node"][numbers], self.table["cut"][numbers]
@@ -303,7 +303,7 @@ class BoostingDriver(Driver):
         number_children(feature, right)
         values = self._values(numbers, is_leaf, children)
         leaves = self.table["node"][numbers[is_leaf]]
-        self.shard.move_on(leaves, values[is_leaf])
+        self.shard.update_raw_predictions(leaves, values[is_leaf])
         words = np.zeros((len(leaves), N_LEAF_WORDS + len(self.words)), np.int64)
         words[:, 0] = words[:, 1] = leaves["n"]
         words[:, 2:-1] = values[is_leaf].view(np.int64)
@@ -348,7 +348,7 @@ class BoostingDriver(Driver):
             sums["gradient"][leaves], sums["hessian"][leaves] = of_leaves[:, k].T
             boosting.add_up_children(sums, parents, left)
             values[:, k] = boosting.newton_values(sums[numbers], rules.learning_rate, l1, l2, *step_limits)
-        if self.directions is None:
+        if self.monotonic_csts is None:
             return values
         steps = self.table["bounds"][numbers]
         bounds = boosting.values_of_steps(steps.ravel(), rules.learning_rate, *step_limits).reshape(steps.shape)
@@ -369,7 +369,7 @@ class BoostingDriver(Driver):
         """`_values` of leaves that are quantiles, Huber's, or said by the loss; with bounds, inner nodes get such values too."""
         nodes = self.table["node"]
         values = np.zeros((len(nodes), len(self.words)))
-        asked = numbers[is_leaf] if self.directions is None else numbers
+        asked = numbers[is_leaf] if self.monotonic_csts is None else numbers
         some = nodes[asked]
         shifts = np.zeros(len(some), np.int32)
         if self.weights.exact is not None:
@@ -377,10 +377,10 @@ class BoostingDriver(Driver):
         for k in range(len(self.words)):
             steps = self._steps(some, k, shifts)
             values[asked, k] = boosting.values_of_steps(steps, self.rules.learning_rate, *self._step_limits)
-        if self.directions is not None:
+        if self.monotonic_csts is not None:
             parents = np.ascontiguousarray(numbers[~is_leaf])
-            directions = self.directions[self.table["cut"]["feature"][parents]]
-            bounds = boosting.bounds_of_values(values, parents, np.ascontiguousarray(children[parents]), directions)
+            monotonic_csts = self.monotonic_csts[self.table["cut"]["feature"][parents]]
+            bounds = boosting.bounds_of_values(values, parents, np.ascontiguousarray(children[parents]), monotonic_csts)
             values = boosting.clip(values, bounds)
         return values[numbers]
 

@@ -45,7 +45,7 @@ class CpuSession(Session):
     def __init__(self, problem, n_threads):
         super().__init__(problem)
         targets = problem.targets
-        given = targets.classes, targets.numbers, targets.weight, problem.directions, problem.X, targets.exact_weight_or_room
+        given = targets.classes, targets.numbers, targets.weight, problem.monotonic_csts, problem.X, targets.exact_weight_or_room
         self._data = DataView(problem.columns, *given, targets.response)
         self._trainer = Trainer(
             self._data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.sampling, n_threads,

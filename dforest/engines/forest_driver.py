@@ -180,7 +180,7 @@ class ForestDriver(Driver):
     def partition(self, numbers):
         nodes, cuts = self.table["node"][numbers], self.table["cut"][numbers]
         n_left = self.shard.partition(nodes, cuts, self.table["subset"][numbers])
-        return arrays.children(nodes, n_left, self.layout.table["direction"][cuts["feature"]], cuts["middle"].copy())
+        return arrays.children(nodes, n_left, self.layout.table["monotonic_cst"][cuts["feature"]], cuts["midpoint"].copy())
 
     def _search(self, open_nodes, totals, of_outputs):
         """The best cut of each node, as `df_split`, and its subset; feature -1 where there is none."""

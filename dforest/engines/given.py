@@ -60,7 +60,7 @@ def grow_given(problem, columns, records, y, open_nodes, n_threads, exact_weight
     # Records have targets and weights of their own, so these are never read; but that there are weights matters.
     unread = np.zeros(n_rows, np.uint32)
     weight = None if problem.targets.weight is None else unread
-    data = DataView(columns, unread.view(np.int32), y, weight, problem.directions, problem.X, exact_weight=exact_weight)
+    data = DataView(columns, unread.view(np.int32), y, weight, problem.monotonic_csts, problem.X, exact_weight=exact_weight)
     finisher = Finisher(
         data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.n_rows, open_nodes["n"].max(),
         n_threads, label_ranks,

@@ -109,12 +109,12 @@ class Layout:
         table["key_bits"] = [8 * column.codes.dtype.itemsize if column.has_keys else 0 for column in columns]
         table["has_missing"] = [column.has_missing for column in columns]
         table["kind"] = [int(column.kind) for column in columns]
-        table["direction"] = problem.directions
+        table["monotonic_cst"] = problem.monotonic_csts
         table["first_rank"], self.n_label_orders, self.n_label_ranks = -1, 1, 0
         if isinstance(problem.sampling, WithLabelOrder):
             places = places_of_ranks(table["kind"].tolist(), n_values.tolist(), problem.criterion.n_classes)
             table["first_rank"], self.n_label_orders, self.n_label_ranks = places
-        self.bounds_fractions = self.objective.predicts_shares and self.objective.n_weights == 2 and problem.directions.any()
+        self.bounds_fractions = self.objective.predicts_shares and self.objective.n_weights == 2 and problem.monotonic_csts.any()
         table["is_float32"] = [column.values.dtype == np.float32 for column in columns]
         # For leaves and missing values something has to be there, even if no column has a value.
         self.values, self.lows, self.highs = (

@@ -150,7 +150,7 @@ def forest_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None):
     """
     targets, splitter, criterion, rules = problem.targets, problem.splitter, problem.criterion, problem.rules
     n_rows = len(targets.classes)
-    given = targets.classes, targets.numbers, targets.weight, problem.directions
+    given = targets.classes, targets.numbers, targets.weight, problem.monotonic_csts
     data = DataView(problem.columns, *given, exact_weight=targets.exact_weight_or_room)
     n_records = distinct_rows(problem.sampling, n_rows)
     has_buckets = bucketed_columns(data, splitter, criterion)

@@ -69,20 +69,20 @@ class BestCuts:
     cuts : ndarray of shape (n_nodes,), dtype df_boost_cut
     subsets : list of ndarray, dtype uint64
         Of the cuts: if the feature has categories, a bit for each code that goes left.
-    middles : ndarray of shape (n_nodes, n_middles), dtype float64
+    midpoints : ndarray of shape (n_nodes, n_midpoints), dtype float64
         Of the cuts: where they part the steps of each output, if features have directions.
     """
 
-    def __init__(self, n_nodes, n_middles):
+    def __init__(self, n_nodes, n_midpoints):
         self.cuts, self.subsets = np.zeros(n_nodes, record("df_boost_cut")), [NO_SUBSET] * n_nodes
-        self.cuts["score"], self.middles = -np.inf, np.zeros((n_nodes, n_middles))
+        self.cuts["score"], self.midpoints = -np.inf, np.zeros((n_nodes, n_midpoints))
 
     @property
     def found(self):
-        """(cuts, subsets, middles)."""
-        return self.cuts, self.subsets, self.middles
+        """(cuts, subsets, midpoints)."""
+        return self.cuts, self.subsets, self.midpoints
 
-    def take(self, pairs, cuts, words, middles):
+    def take(self, pairs, cuts, words, midpoints):
         """Look at the cuts of further pairs. words : their subsets, one after another"""
         starts = first_of_each(pairs.node)
         tops = np.maximum.reduceat(cuts["score"], starts)
@@ -90,7 +90,7 @@ class BestCuts:
         tops = tops[first_of_each(pairs.node[tops])]
         tops = tops[cuts["score"][tops] > self.cuts["score"][pairs.node[tops]]]
         nodes = pairs.node[tops]
-        self.cuts[nodes], self.middles[nodes] = cuts[tops], middles[tops]
+        self.cuts[nodes], self.midpoints[nodes] = cuts[tops], midpoints[tops]
         firsts, ends = pairs.words[tops].tolist(), pairs.words[tops + 1].tolist()
         for node, first, end in zip(nodes.tolist(), firsts, ends, strict=True):
             self.subsets[node] = words[first:end].copy() if first < end else NO_SUBSET

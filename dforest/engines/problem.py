@@ -186,7 +186,7 @@ class Problem:
         The seed of the forest, below 2**64; or, if `is_tree`, of the tree, below 2**32.
     is_tree : bool
         Whether a single tree is grown whose seed is `seed`. If not, the seeds of trees follow from that of the forest.
-    directions : ndarray of shape (n_features,), dtype int8
+    monotonic_csts : ndarray of shape (n_features,), dtype int8
         1 if predictions may only rise with the feature, -1 if they may only fall, 0 if they are free.
     X : ndarray of shape (n_rows, n_features), C-contiguous, or None
         What the columns were made from, if the splitter looks at it.
@@ -209,7 +209,7 @@ class Problem:
     sampling: SamplingPlan
     seed: int
     is_tree: bool
-    directions: np.ndarray
+    monotonic_csts: np.ndarray
     X: np.ndarray | None = None
     share: RowShare | None = None
     drawn: DrawnRows | None = None

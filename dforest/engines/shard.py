@@ -232,7 +232,7 @@ class BoostingShard(ABC):
             Of equal ones that of the first feature.
         subsets : list of ndarray, dtype uint64
             If the feature has categories, a bit for each code that goes left.
-        middles : ndarray of shape (n_nodes, n_outputs) or, without bounds, (n_nodes, 0), dtype float64
+        midpoints : ndarray of shape (n_nodes, n_outputs) or, without bounds, (n_nodes, 0), dtype float64
             Between the steps of both sides of a cut, if its feature has a direction.
         """
 
@@ -283,7 +283,7 @@ class BoostingShard(ABC):
         """The values of nodes that a loss of the user's own says, given their rows: ndarray of shape (n_nodes,), float64."""
 
     @abstractmethod
-    def move_on(self, open_nodes, values):
+    def update_raw_predictions(self, open_nodes, values):
         """Add the values of leaves, of shape (n_nodes, n_outputs), to the raw predictions of the rows that reach them, drawn or
         not.
         """

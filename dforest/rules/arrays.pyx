@@ -290,7 +290,7 @@ def roots(n_records, seeds):
 
 
 def children(const df_open_node[::1] open_nodes not None, const int64_t[::1] n_left not None,
-             const int32_t[::1] directions not None, const double[::1] middles not None):
+             const int32_t[::1] monotonic_csts not None, const double[::1] midpoints not None):
     """The children of nodes whose draws have been partitioned.
 
     Parameters
@@ -298,9 +298,9 @@ def children(const df_open_node[::1] open_nodes not None, const int64_t[::1] n_l
     open_nodes : ndarray of shape (n_nodes,), dtype df_open_node
     n_left : ndarray of shape (n_nodes,), dtype int64
         Records that went left.
-    directions : ndarray of shape (n_nodes,), dtype int32
+    monotonic_csts : ndarray of shape (n_nodes,), dtype int32
         Of the features: 1 or -1, predictions may only rise or only fall with it; 0, either.
-    middles : ndarray of shape (n_nodes,), dtype float64
+    midpoints : ndarray of shape (n_nodes,), dtype float64
         Between the predictions of the two sides.
 
     Returns
@@ -312,8 +312,8 @@ def children(const df_open_node[::1] open_nodes not None, const int64_t[::1] n_l
     result = np.empty(2 * open_nodes.shape[0], record("df_open_node"))
     cdef df_open_node[::1] out = result
     for i in range(open_nodes.shape[0]):
-        out[2 * i] = df_child_of(&open_nodes[i], False, n_left[i], directions[i], middles[i])
-        out[2 * i + 1] = df_child_of(&open_nodes[i], True, n_left[i], directions[i], middles[i])
+        out[2 * i] = df_child_of(&open_nodes[i], False, n_left[i], monotonic_csts[i], midpoints[i])
+        out[2 * i + 1] = df_child_of(&open_nodes[i], True, n_left[i], monotonic_csts[i], midpoints[i])
     return result
 
 

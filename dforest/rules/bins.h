@@ -1,8 +1,8 @@
 /* The rule of bins: when one ends, as values are allocated to bins greedily, from the lowest value on (C99 and C++).
  *
  * A bin ends at the value that brings its weight closest to rest / bins, where `rest` is the weight that is still to be
- * allocated, including that in the bin, and `bins` is the number of bins left for this weight, including this bin; of two values as
- * close, at the higher one. But as soon as no more distinct values are left than bins, each value has its own bin. With 2 bins
+ * allocated, including that in the bin, and `bins` is the number of bins left for this weight, including this bin; of two values
+ * as close, at the higher one. But as soon as no more distinct values are left than bins, each value has its own bin. With 2 bins
  * left for values of weights 3, 4 and 2, in this order, the first bin ends after the first value: 3 is closer to 4.5 than 7. */
 #ifndef DFOREST_RULES_BINS_H
 #define DFOREST_RULES_BINS_H

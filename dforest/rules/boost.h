@@ -261,32 +261,32 @@ static inline double df_step_loss(const df_boost_limits *limits, double gradient
  * either. With l2 = 0, no bounds, and the sums above: steps -3 and 1, losses -9 and -1, of the node -2: 8 is gained. */
 static inline double df_bounded_gain(const df_boost_limits *limits, double gradient_left, double hessian_left,
                                      double gradient_right, double hessian_right, double gradient, double hessian,
-                                     df_bounds bounds, int direction) {
+                                     df_bounds bounds, int monotonic_cst) {
     const double left = df_bounded_step(limits, gradient_left, hessian_left, bounds);
     const double right = df_bounded_step(limits, gradient_right, hessian_right, bounds);
     const double loss = df_step_loss(limits, gradient, hessian, df_bounded_step(limits, gradient, hessian, bounds));
     const double gain = loss - (df_step_loss(limits, gradient_left, hessian_left, left) +
                                 df_step_loss(limits, gradient_right, hessian_right, right));
-    return !(direction * (right - left) >= 0.0) ? -HUGE_VAL : gain > 0.0 ? gain : -1.0;
+    return !(monotonic_cst * (right - left) >= 0.0) ? -HUGE_VAL : gain > 0.0 ? gain : -1.0;
 }
 
 /* Between the steps of both sides of a cut, by the sums of an output on its left and in the node. Where a side has too little, or
  * the steps have not the direction, both have the step of the node, 0 where there is nothing to divide by: then the cut does not
  * divide this one of several outputs. */
-static inline double df_cut_middle(const df_boost_limits *limits, df_boost_sums left, df_boost_sums node, df_bounds bounds,
-                                   int direction) {
+static inline double df_cut_midpoint(const df_boost_limits *limits, df_boost_sums left, df_boost_sums node, df_bounds bounds,
+                                     int monotonic_cst) {
     const double h_left = (double)left.hessian, h_right = (double)(node.hessian - left.hessian), h = (double)node.hessian;
     double of_left, of_right;
     if (df_is_enough(limits, left.count, h_left) && df_is_enough(limits, node.count - left.count, h_right)) {
         of_left = df_bounded_step(limits, (double)left.gradient, h_left, bounds);
         of_right = df_bounded_step(limits, (double)(node.gradient - left.gradient), h_right, bounds);
-        if (!(direction * (of_right - of_left) >= 0.0))
+        if (!(monotonic_cst * (of_right - of_left) >= 0.0))
             of_left = of_right = df_bounded_step(limits, (double)node.gradient, h, bounds);
     } else if (h + limits->l2 > 0.0)
         of_left = of_right = df_bounded_step(limits, (double)node.gradient, h, bounds);
     else
         of_left = of_right = df_clip(0.0, bounds.lower, bounds.upper);
-    return df_middle_prediction(of_left, of_right);
+    return df_midpoint_prediction(of_left, of_right);
 }
 
 /* Whether cuts are compared by their bounded gains. is_constrained : by directions of columns */

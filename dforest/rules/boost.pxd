@@ -41,7 +41,8 @@ cdef extern from "rules/boost.h" nogil:
     bint df_is_enough(const df_boost_limits* limits, int64_t count, double hessian)
     double df_cut_score(double l2, double gradient_left, double hessian_left, double gradient_right, double hessian_right)
     double df_common_score(double l2, double gradient, double hessian)
-    double df_cut_middle(const df_boost_limits* limits, df_boost_sums left, df_boost_sums node, df_bounds bounds, int direction)
+    double df_cut_midpoint(const df_boost_limits* limits, df_boost_sums left, df_boost_sums node, df_bounds bounds,
+                           int monotonic_cst)
     double df_gain_of_score(const df_boost_limits* limits, bint is_constrained, double score, double gradient, double hessian)
     int32_t df_unit_of_scores(int32_t gradient_exponent, int32_t hessian_exponent)
     double df_category_key(double gradient, double hessian, double smoothing)

@@ -13,7 +13,7 @@
 /* What cuts of a column have to keep to in an output, with monotonic constraints. */
 typedef struct {
     df_bounds bounds;       /* of the node */
-    int direction;          /* of the column */
+    int monotonic_cst;      /* of the column */
 } df_boost_constraint;
 
 /* The entries of a column: words; or sums together; or, if both are NULL, sums apart, where h is not read if Hessians are
@@ -99,14 +99,14 @@ DF_ALWAYS_INLINE double df_as_double(int64_t x) {
 /* Bounded gains of the cuts after each of n entries: see below. It is apart, so that the loop over scores, which takes longest, is
  * compiled by itself. */
 DF_NEVER_INLINE void df_boost_bounded_gains(const df_boost_arrays *first, int n, df_boost_sums rest, const df_boost_cut *node,
-                                            const df_boost_limits *limits, df_bounds bounds, int direction, double *scores) {
+                                            const df_boost_limits *limits, df_bounds bounds, int monotonic_cst, double *scores) {
     for (int i = 0; i < n; i++) {
         const int64_t g = first->g[i] + rest.gradient, h = first->h[i] + rest.hessian, count = first->n[i] + rest.count;
         const double h_left = (double)h, h_right = (double)(node->hessian - h);
         scores[i] = -1.0;
         if (df_is_enough(limits, count, h_left) && df_is_enough(limits, node->n - count, h_right))
             scores[i] = df_bounded_gain(limits, (double)g, h_left, (double)(node->gradient - g), h_right, (double)node->gradient,
-                                        (double)node->hessian, bounds, direction);
+                                        (double)node->hessian, bounds, monotonic_cst);
     }
 }
 
@@ -118,7 +118,7 @@ DF_ALWAYS_INLINE void df_boost_scores(const df_boost_arrays *first, int n, df_bo
     const df_boost_limits limit = *limits;
     if (df_is_bounded(limits, constraint != NULL)) {
         df_boost_bounded_gains(first, n, rest, node, limits, constraint != NULL ? constraint->bounds : df_no_bounds(),
-                               constraint != NULL ? constraint->direction : 0, scores);
+                               constraint != NULL ? constraint->monotonic_cst : 0, scores);
         return;
     }
     for (int i = 0; i < n; i++) {
@@ -324,10 +324,10 @@ DF_ALWAYS_INLINE void df_boost_merge(double *keys, uint16_t *order, int n, int w
         memcpy(other_keys, keys, n * sizeof(double));
         memcpy(other_order, order, n * sizeof(uint16_t));
         for (int begin = 0; begin < n; begin += 2 * width) {
-            const int middle = begin + width < n ? begin + width : n, end = middle + width < n ? middle + width : n;
-            int left = begin, right = middle;
+            const int midpoint = begin + width < n ? begin + width : n, end = midpoint + width < n ? midpoint + width : n;
+            int left = begin, right = midpoint;
             for (int to = begin; to < end; to++) { /* of equal keys the left one, whose number is lower */
-                const int from = right == end || (left < middle && other_keys[left] <= other_keys[right]) ? left++ : right++;
+                const int from = right == end || (left < midpoint && other_keys[left] <= other_keys[right]) ? left++ : right++;
                 keys[to] = other_keys[from];
                 order[to] = other_order[from];
             }
@@ -349,11 +349,11 @@ DF_ALWAYS_INLINE int df_boost_order(const int kind, const df_boost_entries *entr
         begin = first;
         end = n_ordered;
         while (begin < end) { /* after equal ones, whose codes are lower */
-            const int middle = (begin + end) / 2;
-            if (keys[middle] <= key)
-                begin = middle + 1;
+            const int midpoint = (begin + end) / 2;
+            if (keys[midpoint] <= key)
+                begin = midpoint + 1;
             else
-                end = middle;
+                end = midpoint;
         }
         for (int j = n_ordered; j > begin; j--) {
             keys[j] = keys[j - 1];

@@ -14,7 +14,7 @@ from dforest.rules.boost cimport (
     df_gradient_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_far_below, df_is_light, df_limited_value,
     df_newton_value, df_packing, df_reaches_quantile, df_takes_times, df_unit_of_scores, df_value_limits, df_value_limits_of,
 )
-from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_clip, df_middle_prediction
+from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_clip, df_midpoint_prediction
 from dforest.rules.ordered_keys cimport df_ordered_key64, df_value64
 from dforest.rules.records cimport df_gradient_sums
 from dforest.rules.weights cimport df_shift_if_light
@@ -152,16 +152,16 @@ def absolute_gains(const double[::1] gains not None, const int32_t[::1] units no
     return result
 
 
-def bounds_of_children(const double[:, :, ::1] bounds not None, const double[:, ::1] middles not None,
-                       const int8_t[::1] directions not None):
+def bounds_of_children(const double[:, :, ::1] bounds not None, const double[:, ::1] midpoints not None,
+                       const int8_t[::1] monotonic_csts not None):
     """The bounds of nodes' children: ndarray of shape (2 * n_nodes, n_outputs, 2), left and right ones in turn.
 
     Parameters
     ----------
     bounds : ndarray of shape (n_nodes, n_outputs, 2), dtype float64
-    middles : ndarray of shape (n_nodes, n_outputs), dtype float64
+    midpoints : ndarray of shape (n_nodes, n_outputs), dtype float64
         Between the steps of both children.
-    directions : ndarray of shape (n_nodes,), dtype int8
+    monotonic_csts : ndarray of shape (n_nodes,), dtype int8
         Of the features that the nodes test.
     """
     cdef Py_ssize_t i, k, side
@@ -171,7 +171,7 @@ def bounds_of_children(const double[:, :, ::1] bounds not None, const double[:, 
     for i in range(bounds.shape[0]):
         for side in range(2):
             for k in range(bounds.shape[1]):
-                own = df_child_bounds(df_bounds(bounds[i, k, 0], bounds[i, k, 1]), side, directions[i], middles[i, k])
+                own = df_child_bounds(df_bounds(bounds[i, k, 0], bounds[i, k, 1]), side, monotonic_csts[i], midpoints[i, k])
                 out[2 * i + side, k, 0], out[2 * i + side, k, 1] = own.lower, own.upper
     return result
 
@@ -282,7 +282,7 @@ def clip(const double[:, ::1] values not None, const double[:, :, ::1] bounds no
 
 
 def bounds_of_values(const double[:, ::1] values not None, const int64_t[::1] parents not None,
-                     const int64_t[:, ::1] children not None, const int8_t[::1] directions not None):
+                     const int64_t[:, ::1] children not None, const int8_t[::1] monotonic_csts not None):
     """The bounds of nodes of a tree, given the values that they would have without: ndarray of shape (n_nodes, n_outputs, 2).
 
     Parameters
@@ -292,21 +292,21 @@ def bounds_of_values(const double[:, ::1] values not None, const int64_t[::1] pa
         The numbers of inner nodes, each after its parent.
     children : ndarray of shape (n_parents, 2), dtype int64
         The numbers of their children.
-    directions : ndarray of shape (n_parents,), dtype int8
+    monotonic_csts : ndarray of shape (n_parents,), dtype int8
         Of the features that they test.
     """
     cdef Py_ssize_t i, k, side
     cdef df_bounds own, of_child
-    cdef double middle
+    cdef double midpoint
     result = np.tile([-np.inf, np.inf], (values.shape[0], values.shape[1], 1))
     cdef double[:, :, ::1] out = result
     for i in range(parents.shape[0]):
         for k in range(values.shape[1]):
             own = df_bounds(out[parents[i], k, 0], out[parents[i], k, 1])
-            middle = df_middle_prediction(df_clip(values[children[i, 0], k], own.lower, own.upper),
-                                          df_clip(values[children[i, 1], k], own.lower, own.upper))
+            midpoint = df_midpoint_prediction(df_clip(values[children[i, 0], k], own.lower, own.upper),
+                                              df_clip(values[children[i, 1], k], own.lower, own.upper))
             for side in range(2):
-                of_child = df_child_bounds(own, side, directions[i], middle)
+                of_child = df_child_bounds(own, side, monotonic_csts[i], midpoint)
                 out[children[i, side], k, 0], out[children[i, side], k, 1] = of_child.lower, of_child.upper
     return result
 

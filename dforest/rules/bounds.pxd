@@ -7,5 +7,5 @@ cdef extern from "rules/bounds.h" nogil:
         double upper
     df_bounds df_no_bounds()
     double df_clip(double x, double lower, double upper)
-    double df_middle_prediction(double left, double right)
-    df_bounds df_child_bounds(df_bounds bounds, bint right, int32_t direction, double middle)
+    double df_midpoint_prediction(double left, double right)
+    df_bounds df_child_bounds(df_bounds bounds, bint right, int32_t monotonic_cst, double midpoint)

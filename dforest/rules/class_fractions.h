@@ -12,9 +12,9 @@ enum {
 };
 
 /* Between what the sides of a cut predict: the bound of either. */
-static inline double df_middle_fraction(double left, double right) {
+static inline double df_midpoint_fraction(double left, double right) {
     const double one = (double)((int64_t)1 << DF_FRACTION_BITS);
-    return rint(df_middle_prediction(left, right) * one) / one;
+    return rint(df_midpoint_prediction(left, right) * one) / one;
 }
 
 /* Keep the share of a leaf within its bounds. Its weights get more bits, so that sums over leaves are exact; where the share has

@@ -2,5 +2,5 @@
 from libc.stdint cimport int64_t
 
 cdef extern from "rules/class_fractions.h" nogil:
-    double df_middle_fraction(double left, double right)
+    double df_midpoint_fraction(double left, double right)
     void df_bound_fraction(int64_t* words, double lower, double upper)

@@ -48,9 +48,9 @@ static inline int64_t df_min_draws(const df_leaf_rules *rules) {
 
 /* Whether a cut whose sides predict `left` and `right` is allowed. With a feature that has a direction, it has to keep to this, and
  * to the node's bounds; with others it is always, as what leaves predict is kept within their bounds. */
-static inline int df_is_allowed(double lower, double upper, int32_t direction, double left, double right) {
-    return direction == 0
-           || (lower <= left && left <= upper && lower <= right && right <= upper && (left - right) * direction <= 0.0);
+static inline int df_is_allowed(double lower, double upper, int32_t monotonic_cst, double left, double right) {
+    return monotonic_cst == 0
+           || (lower <= left && left <= upper && lower <= right && right <= upper && (left - right) * monotonic_cst <= 0.0);
 }
 
 /* Whether, of the best cut with missing values on the left and the best one with missing values on the right, the former is
@@ -113,8 +113,8 @@ static inline double df_threshold_of(const df_grown *node, const df_column *colu
     if (column->key_bits)
         return node->threshold;
     if (thresholds == DF_AT_MIDDLES && column->kind != DF_ORDINAL)
-        return df_middle(values[column->first + (int64_t)node->code], values[column->first + node->above],
-                         (int)column->is_float32);
+        return df_midpoint(values[column->first + (int64_t)node->code], values[column->first + node->above],
+                           (int)column->is_float32);
     at = column->first
          + (int64_t)(thresholds == DF_AS_DRAWN ? node->code : df_threshold_code(column->kind, node->code, node->above));
     return column->kind == DF_ORDINAL ? highs[at] : values[at];

@@ -9,7 +9,7 @@ cdef extern from "rules/cut.h" nogil:
     int64_t df_valid_run(const df_leaf_rules* rules, const int64_t* left, int64_t n, int64_t n_words, const int64_t* total,
                          int64_t* first)
     int64_t df_min_draws(const df_leaf_rules* rules)
-    bint df_is_allowed(double lower, double upper, int32_t direction, double left, double right)
+    bint df_is_allowed(double lower, double upper, int32_t monotonic_cst, double left, double right)
     bint df_leads_left(double score, int64_t imbalance, int64_t place, double right_score, int64_t right_imbalance,
                        int64_t right_place)
     bint df_missing_goes_left(int64_t n_left, int64_t n_missing, bint taken_left, int64_t n)

@@ -57,7 +57,7 @@ static inline double df_deviation_impurity(const df_exact_sum *cost, int64_t wei
 static inline int df_has_half(int64_t weight, int64_t total) { return weight >= total - weight; }
 
 /* What a leaf predicts. weight : of the draws with targets up to the median; next : the next target above it */
-static inline double df_middle_of_medians(double median, double next, int64_t weight, int64_t total) {
+static inline double df_midpoint_of_medians(double median, double next, int64_t weight, int64_t total) {
     return weight == total - weight ? 0.5 * median + 0.5 * next : median;
 }
 

@@ -15,4 +15,4 @@ cdef extern from "rules/medians.h" nogil:
     double df_cost_fall(df_exact_sum node, df_exact_sum left, df_exact_sum right, double factor)
     double df_deviation_impurity(const df_exact_sum* cost, int64_t weight, int score_exponent)
     bint df_has_half(int64_t weight, int64_t total)
-    double df_middle_of_medians(double median, double next, int64_t weight, int64_t total)
+    double df_midpoint_of_medians(double median, double next, int64_t weight, int64_t total)

@@ -83,9 +83,10 @@ static inline df_open_node df_root_of(int64_t n, uint32_t seed) {
 }
 
 /* A child of a node whose draws have been partitioned. n_left : records on the left */
-static inline df_open_node df_child_of(const df_open_node *parent, int right, int64_t n_left, int32_t direction, double middle) {
+static inline df_open_node df_child_of(const df_open_node *parent, int right, int64_t n_left, int32_t monotonic_cst,
+                                       double midpoint) {
     const df_bounds bounds = {parent->lower, parent->upper};
-    const df_bounds own = df_child_bounds(bounds, right, direction, middle);
+    const df_bounds own = df_child_bounds(bounds, right, monotonic_cst, midpoint);
     df_open_node child = *parent;
     child.first = right ? parent->first + n_left : parent->first;
     child.n = right ? parent->n - n_left : n_left;

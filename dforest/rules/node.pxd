@@ -16,7 +16,7 @@ cdef extern from "rules/node.h" nogil:
     int32_t df_absolute_exponent(int impurity_exponent, int32_t shift)
     bint df_decreases_enough(const df_limits* limits, double score, int32_t exponent, double root_weight)
     df_open_node df_root_of(int64_t n, uint32_t seed)
-    df_open_node df_child_of(const df_open_node* parent, bint right, int64_t n_left, int32_t direction, double middle)
+    df_open_node df_child_of(const df_open_node* parent, bint right, int64_t n_left, int32_t monotonic_cst, double midpoint)
     bint df_is_narrow(int64_t n, int64_t range, int64_t made_for)
     int32_t df_choose_scale(double lo, double hi, int bits, double* centre)
     df_quantiser df_quantiser_of(double centre, int32_t exponent)

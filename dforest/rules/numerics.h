@@ -339,7 +339,7 @@ static inline double df_power(double x, int64_t n) {
 }
 
 /* What decides between cuts of a feature whose scores are equal, before their order does: of cuts that score 0, how much
- * the weights of the sides differ; the evenest is taken. If a node's cuts are all useless, the first one would send as good
+ * the weights of the sides differ; the most balanced is taken. If a node's cuts are all useless, the first one would send as good
  * as all draws to one side, and so would the next: the tree would be as deep as the node has values. */
 static inline int64_t df_imbalance(double score, int64_t w_left, int64_t w) {
     const int64_t w_right = w - w_left;
@@ -449,7 +449,7 @@ static inline int32_t df_scale_exponent(double largest, int bits) {
 
 /* The middle of two neighbouring values lo < hi, in float64 or rounded to float32, moved down to lo where rounding would reach
  * hi: lo <= middle < hi always. Infinite ends are allowed. */
-static inline double df_middle(double lo, double hi, int is_float32) {
+static inline double df_midpoint(double lo, double hi, int is_float32) {
     double m = 0.5 * lo + 0.5 * hi;
     if (is_float32)
         m = (double)(float)m;

@@ -25,7 +25,7 @@ cdef extern from "rules/numerics.h" nogil:
     double df_offset_sum(int64_t low, int64_t high, int64_t weight, int64_t mean)
     int64_t df_without_last_bits(int64_t x, int32_t by)
     int32_t df_scale_exponent(double largest, int bits)
-    double df_middle(double lo, double hi, int is_float32)
+    double df_midpoint(double lo, double hi, int is_float32)
     double df_between(double lo, double hi, double u, int is_float32)
     double df_power(double x, int64_t n)
     int64_t df_imbalance(double score, int64_t w_left, int64_t w)

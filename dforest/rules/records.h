@@ -68,7 +68,7 @@ typedef struct {
     uint32_t has_missing;
     uint32_t kind;
     uint32_t is_float32;       // what the numbers were, which are kept as float64
-    int32_t direction;         // 1 or -1: predictions may only rise or only fall with the feature; 0: either
+    int32_t monotonic_cst;     // 1 or -1: predictions may only rise or only fall with the feature; 0: either
     uint32_t key_bits;         // 32 or 64: its codes are keys (ordered_keys.h); 0: they are not
     int64_t first_rank;        // where those of its labels begin among a tree's; -1: nodes order them
 } df_column;
@@ -139,7 +139,7 @@ typedef struct {
 // The best cut of a feature.
 typedef struct {
     double score;              // -1: there is none
-    double middle;             // between the predictions of the two sides, where features have directions
+    double midpoint;           // between the predictions of the two sides, where features have directions
     double threshold;          // of keys
     uint64_t code;             // the highest on the left
     int32_t feature;

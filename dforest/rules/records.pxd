@@ -50,7 +50,7 @@ cdef extern from "rules/records.h" nogil:
         uint32_t has_missing
         uint32_t kind
         uint32_t is_float32
-        int32_t direction
+        int32_t monotonic_cst
         uint32_t key_bits
         int64_t first_rank
     ctypedef struct df_grown:

@@ -234,10 +234,10 @@ def _ask(ranks, values, columns, most, word):
         )
         messages.append(np.concatenate([part.astype(word) for part in message]))
     a, b = share[ranks.rank], share[ranks.rank + 1]
-    settled = ranks.gather(_settled(ranks.exchange(messages), probe_at[b] - probe_at[a], first[a:b], last[a:b]))
+    answers = ranks.gather(_merged_answers(ranks.exchange(messages), probe_at[b] - probe_at[a], first[a:b], last[a:b]))
     # All ranks learn what the owners say.
     parsed = [
-        _parsed(settled[r], probe_at[share[r + 1]] - probe_at[share[r]], share[r + 1] - share[r]) for r in range(ranks.size)
+        _parsed(answers[r], probe_at[share[r + 1]] - probe_at[share[r]], share[r + 1] - share[r]) for r in range(ranks.size)
     ]
     counts, n_kept, keys, upto = (np.concatenate(parts) for parts in zip(*parsed, strict=True))
     is_cut, n_kept = (n_kept & 1).astype(np.uint8), (n_kept >> 1).astype(np.int64)
@@ -260,7 +260,7 @@ def _parsed(words, n_counts, n_gaps):
     return counts, n_entries, *entries.reshape(2, -1)
 
 
-def _settled(messages, n_counts, first, last):
+def _merged_answers(messages, n_counts, first, last):
     """What ranks answered for a share of gaps, put together: a message like theirs, but as `merge_entries` gives entries."""
     word, n_gaps = messages[0].dtype, len(first)
     parsed = [_parsed(message, n_counts, n_gaps) for message in messages]

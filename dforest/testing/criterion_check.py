@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 from sklearn.base import clone
 
-from dforest.core.search.chooser import scores_statistics
 from dforest.core.search.criterion import Criterion
+from dforest.core.search.split_evaluator import scores_statistics
 from dforest.estimators.data.fits import instance_of
 from dforest.splitter import PythonSplitter
 from dforest.testing.conformance import (
@@ -33,7 +33,7 @@ class _BadScore(Exception):
 
 
 class EveryCut(PythonSplitter):
-    """Scores the cuts of a feature one by one, and takes the first of the best; if no cut scores above 0, the evenest."""
+    """Scores the cuts of a feature one by one, and takes the first of the best; if no cut scores above 0, the most balanced."""
 
     def best_cut(self, node, feature):
         codes = np.unique(node.codes(feature)).tolist()

@@ -64,9 +64,9 @@ def random_problem(seed, kind="classes", n_rows=300, sampling=TWO_THIRDS, **rule
     objective, name = (NumberObjective(), "squared_error") if kind.startswith("numbers") else (ClassObjective(3), "gini")
     splitter = SPLITTERS["hist", "best"]().configure(2, False, {}, True)
     targets = random_targets(seed, n_rows, kind)
-    directions = np.zeros(3, np.int8)
+    monotonic_csts = np.zeros(3, np.int8)
     criterion, rules = objective.make_criterion(name, needs_wide_sums(targets, n_rows)), GrowthRules(**rules)
-    return X, Problem(tuple(columns), targets, objective, criterion, splitter, rules, sampling, seed, False, directions)
+    return X, Problem(tuple(columns), targets, objective, criterion, splitter, rules, sampling, seed, False, monotonic_csts)
 
 
 def assert_equal_trees(trees, others):

@@ -163,9 +163,9 @@ def assert_shards_add_up(problem, seed):
             break
         n_left, others = ask("partition", cuts, subsets)
         assert np.array_equal(n_left, np.sum(others, axis=0))
-        directions = layout.table["direction"][cuts["feature"]]
+        monotonic_csts = layout.table["monotonic_cst"][cuts["feature"]]
         open_nodes = [
-            arrays.children(own, n, directions, cuts["middle"].copy())
+            arrays.children(own, n, monotonic_csts, cuts["midpoint"].copy())
             for own, n in zip(open_nodes, [n_left, *others], strict=True)
         ]
     assert n_empty > 0

@@ -71,7 +71,7 @@ def test_rows_are_distinct_by_their_lists(n_threads):
         lists = np.split(entries, np.cumsum(lengths)[:-1])
         batches += [(word, own.tolist()) for word, own in zip(words[:, 0].tolist(), lists, strict=True)]
     distinct = list(dict.fromkeys(map(repr, batches)))
-    assert table.settle(np.arange(7) * 300) == len(distinct)
+    assert table.finalize(np.arange(7) * 300) == len(distinct)
     link = np.concatenate(numbers)
     table.renumber(np.full(len(link), -1, np.int32), link)
     words, starts, classes, weights = table.release_lists()

@@ -20,7 +20,7 @@ def test_distinct_rows(n, n_distinct):
     for batch, part in enumerate(np.array_split(rows, 7)):
         np.testing.assert_array_equal(distinct[table.add(part, batch)], part)
     assert len(table) == len(first)
-    assert table.settle(np.linspace(0, n, 8).astype(np.int64)) == len(first)
+    assert table.finalize(np.linspace(0, n, 8).astype(np.int64)) == len(first)
     whole, second, none = table.release((0, 2), (1, 2), (1, 1))
     np.testing.assert_array_equal(whole, distinct)
     np.testing.assert_array_equal(second, distinct[:, 1:])
@@ -39,7 +39,7 @@ def check(table, batches, numbers, n_wanted):
     """Compare a table, given the provisional numbers of each batch, with plain Python."""
     wanted = batches[:n_wanted]
     distinct = expected(wanted)
-    assert table.settle(np.cumsum([0, *(len(batch) for batch in wanted)])) == len(distinct)
+    assert table.finalize(np.cumsum([0, *(len(batch) for batch in wanted)])) == len(distinct)
     link = np.concatenate([*numbers[:n_wanted], [123]]).astype(np.uint32)
     feature = np.full(len(link), -1, np.int32)
     feature[-1] = 0  # no leaf

@@ -27,9 +27,9 @@ def random_tree(rng, n_leaves):
     }
 
 
-def write(root, is_hole=lambda node: False):
-    """A tree or a part as the writer has it: (TreeArrays, holes, the nodes that belong into these)."""
-    feature, threshold, right, missing_left, leaves, inner, lengths, words, entries, holes, rest = ([] for _ in range(11))
+def write(root, is_placeholder=lambda node: False):
+    """A tree or a part as the writer has it: (TreeArrays, placeholders, the nodes that belong into these)."""
+    feature, threshold, right, missing_left, leaves, inner, lengths, words, entries, placeholders, rest = ([] for _ in range(11))
 
     def visit(node):
         number = len(feature)
@@ -37,8 +37,8 @@ def write(root, is_hole=lambda node: False):
         threshold.append(0.0)
         right.append(0)
         missing_left.append(False)
-        if node is not root and is_hole(node):
-            holes.append([0, number, len(leaves), len(inner), len(lengths), len(words), len(entries)])
+        if node is not root and is_placeholder(node):
+            placeholders.append([0, number, len(leaves), len(inner), len(lengths), len(words), len(entries)])
             rest.append(node)
         elif "words" in node:
             leaves.append(node["words"])
@@ -59,18 +59,18 @@ def write(root, is_hole=lambda node: False):
         np.reshape(np.array(leaves, np.int64), (-1, 3)), np.reshape(np.array(inner, float), (-1, 2)),
         np.array(lengths, np.int64), np.array(words, np.uint64), np.reshape(np.array(entries, np.int64), (-1, 2)),
     )  # fmt: skip
-    return arrays, holes, rest
+    return arrays, placeholders, rest
 
 
-def cut(root, is_hole):
+def cut(root, is_placeholder):
     """A tree in parts, numbered as they are cut off, as `join_parts` takes them."""
     parts, pending = {}, [root]
     for number, node in enumerate(pending):
-        arrays, holes, rest = write(node, is_hole)
-        for hole, below in zip(holes, rest, strict=True):
-            hole[0] = len(pending)
+        arrays, placeholders, rest = write(node, is_placeholder)
+        for placeholder, below in zip(placeholders, rest, strict=True):
+            placeholder[0] = len(pending)
             pending.append(below)
-        parts[number] = arrays, np.reshape(np.array(holes, np.int64), (-1, 7))
+        parts[number] = arrays, np.reshape(np.array(placeholders, np.int64), (-1, 7))
     return parts
 
 

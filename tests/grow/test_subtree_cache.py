@@ -5,7 +5,7 @@ import pytest
 
 from dforest.core.coding.coded_columns import CodedColumn
 from dforest.core.data import DataView
-from dforest.core.grow.cache import contents, filled
+from dforest.core.grow.subtree_cache import contents, filled
 from dforest.core.sampling import Bootstrap
 from dforest.engines.cpu import CpuEngine
 from dforest.testing.engine_check import Kept, assert_equal_trees, random_problem

@@ -135,7 +135,7 @@ cdef class Probe:
         split.feature = feature
         split.score = -1.0
         split.payload = NULL
-        split.middle = 0.0
+        split.midpoint = 0.0
         if by_buckets:
             coarse = CoarseSearch(self.cuts, self.data)
             coarse.find(&self.node, feature, &rules, &split)

@@ -26,7 +26,7 @@ from dforest.rules.cut cimport (
 )
 from dforest.rules.edges cimport df_nearest_edge_double, df_nearest_edge_float
 from dforest.rules.medians cimport (
-    df_has_half, df_lies_above, df_middle_of_medians, df_pass, df_spread, df_spread_cost, df_spread_of, df_target_of_sort_key,
+    df_has_half, df_lies_above, df_midpoint_of_medians, df_pass, df_spread, df_spread_cost, df_spread_of, df_target_of_sort_key,
     df_target_sort_key,
 )
 from dforest.rules.node cimport df_mean_target, df_quantised, df_quantiser, df_quantiser_of
@@ -126,14 +126,15 @@ def valid_run(const df_leaf_rules[::1] rules not None, const int64_t[:, ::1] lef
     return slice(first, first + n)
 
 
-def are_allowed(double lower, double upper, int32_t direction, const double[::1] left not None, const double[::1] right not None):
+def are_allowed(double lower, double upper, int32_t monotonic_cst, const double[::1] left not None,
+                const double[::1] right not None):
     """Which cuts keep to a node's bounds and a feature's direction, given what their sides predict.
 
     Parameters
     ----------
     lower, upper : float
         The node's bounds.
-    direction : int
+    monotonic_cst : int
         1 or -1: predictions may only rise or only fall with the feature; 0: either.
     left, right : ndarray of shape (n_cuts,), dtype float64
 
@@ -145,7 +146,7 @@ def are_allowed(double lower, double upper, int32_t direction, const double[::1]
     result = np.empty(left.shape[0], np.bool_)
     cdef unsigned char[::1] out = result.view(np.uint8)
     for i in range(left.shape[0]):
-        out[i] = df_is_allowed(lower, upper, direction, left[i], right[i])
+        out[i] = df_is_allowed(lower, upper, monotonic_cst, left[i], right[i])
     return result
 
 
@@ -451,7 +452,7 @@ def middle_of_medians(const double[::1] y not None, const int64_t[::1] weight no
     while not df_has_half(below, total):
         i += 1
         below += weight[i]
-    return df_middle_of_medians(y[i], y[min(i + 1, y.shape[0] - 1)], below, total)
+    return df_midpoint_of_medians(y[i], y[min(i + 1, y.shape[0] - 1)], below, total)
 
 
 def target_keys(const int32_t[::1] target not None):

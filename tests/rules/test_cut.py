@@ -48,12 +48,12 @@ def test_valid_runs_of_random_cuts():
 
 
 @pytest.mark.parametrize(
-    ("direction", "allowed"), [(0, [True, True, True, True, True]), (1, [True, False, True, False, False]),
-                               (-1, [False, True, True, False, False])]
+    ("monotonic_cst", "allowed"), [(0, [True, True, True, True, True]), (1, [True, False, True, False, False]),
+                                   (-1, [False, True, True, False, False])]
 )  # fmt: skip
-def test_bounds_and_directions(direction, allowed):
+def test_bounds_and_directions(monotonic_cst, allowed):
     left, right = np.array([2.0, 5.0, 3.0, 0.5, 4.0]), np.array([4.0, 1.0, 3.0, 2.0, 5.5])
-    assert probe.are_allowed(1.0, 5.0, direction, left, right).tolist() == allowed
+    assert probe.are_allowed(1.0, 5.0, monotonic_cst, left, right).tolist() == allowed
 
 
 # Which is taken --------------------------------------------------------------------------------------

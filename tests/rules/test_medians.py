@@ -19,15 +19,15 @@ def spread(target, weight):
     return probe.spread(np.array(target, np.int32), np.array(weight, np.int64))
 
 
-def middle(y, weight):
+def midpoint(y, weight):
     return probe.middle_of_medians(np.array(y, np.float64), np.array(weight, np.int64))
 
 
 def test_three_draws():
     assert spread([2, 5, 9], [1, 1, 1]) == (5, 7)
     assert spread([2, 5, 9], [2, 1, 1]) == (2, 10)
-    assert middle([2, 5, 9], [1, 1, 1]) == 5
-    assert middle([2, 5, 9], [2, 1, 1]) == 3.5
+    assert midpoint([2, 5, 9], [1, 1, 1]) == 5
+    assert midpoint([2, 5, 9], [2, 1, 1]) == 3.5
 
 
 @given(st.lists(st.tuples(TARGETS, WEIGHTS), min_size=1, max_size=12))
@@ -40,7 +40,7 @@ def test_medians_and_costs_are_those_of_the_twin(draws):
 @given(st.dictionaries(st.floats(-inf, inf, allow_infinity=False).map(lambda y: y + 0.0), WEIGHTS, min_size=1, max_size=12))
 def test_leaves_are_those_of_the_twin(weights):
     y = sorted(weights)
-    assert middle(y, [weights[v] for v in y]) == median_target(y, [weights[v] for v in y])
+    assert midpoint(y, [weights[v] for v in y]) == median_target(y, [weights[v] for v in y])
 
 
 def test_keys_of_targets():

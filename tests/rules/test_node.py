@@ -116,11 +116,11 @@ def test_children_of_a_node():
 
 
 @pytest.mark.parametrize(
-    ("direction", "bounds"), [(1, [(0, 3), (3, 8)]), (-1, [(3, 8), (0, 3)]), (0, [(0, 8), (0, 8)])]
+    ("monotonic_cst", "bounds"), [(1, [(0, 3), (3, 8)]), (-1, [(3, 8), (0, 3)]), (0, [(0, 8), (0, 8)])]
 )
-def test_bounds_of_children(direction, bounds):
+def test_bounds_of_children(monotonic_cst, bounds):
     places = places_of(n=[2], lower=[0.0], upper=[8.0])
-    found = arrays.children(places, np.array([1]), np.array([direction], np.int32), np.array([3.0]))
+    found = arrays.children(places, np.array([1]), np.array([monotonic_cst], np.int32), np.array([3.0]))
     assert [(child["lower"], child["upper"]) for child in found] == bounds
 
 

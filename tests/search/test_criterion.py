@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dforest
-from dforest.core.search.chooser import fast_scans
 from dforest.core.search.criterion import Entropy, Gini
 from dforest.core.search.regression import SquaredError, quantise
+from dforest.core.search.split_evaluator import fast_scans
 from dforest.testing.scores import entropy_score, gini_score, squared_error_score
 
 SCORE = {Gini: gini_score, Entropy: entropy_score}

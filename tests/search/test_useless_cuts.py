@@ -61,7 +61,7 @@ def test_a_cut_that_scores_more_is_preferred(method):
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("kind", ["continuous", "categorical"])
 def test_rules_of_leaves_hold(criterion, kind):
-    """The evenest cut of those that are valid: here it is not the evenest of all, as one value has half of the draws."""
+    """The most balanced cut of those that are valid: here not the most balanced of all, as one value has half of the draws."""
     X = np.repeat([0.0, 1, 2, 3, 4], [2, 2, 2, 2, 16])[:, None]
     y = np.tile([1, 2], 12)
     model = tree(criterion, max_depth=1, **({"categorical_features": [0]} if kind == "categorical" else {}))

@@ -35,7 +35,8 @@ class Counted:
             if ranks.rank == 0:
                 self.n_batches += 1
                 self.n_shipped += int(places["n"].sum())
-                self.n_shipments += int(shipping.assign_owners(places["n"], ranks.size, of_rank._shipment_records)[1].max(initial=-1)) + 1
+                _, shipment = shipping.assign_owners(places["n"], ranks.size, of_rank._shipment_records)
+                self.n_shipments += int(shipment.max(initial=-1)) + 1
             return grow(of_rank, places, *others)
 
         def noted_code(ranks, *arguments, **named):

@@ -410,17 +410,17 @@ def children_bounds(cut, node, sides, limits):
     return all_parted(node.bounds, steps, limits.monotonic[cut.feature])
 
 
-def all_parted(bounds, steps, direction):
+def all_parted(bounds, steps, monotonic_cst):
     """Bounds of both children, of each output, given the steps of these within their parent's bounds."""
-    pairs = [parted(own, of_sides, direction) for own, of_sides in zip(bounds, steps, strict=True)]
+    pairs = [parted(own, of_sides, monotonic_cst) for own, of_sides in zip(bounds, steps, strict=True)]
     return [left for left, _ in pairs], [right for _, right in pairs]
 
 
-def parted(bounds, steps, direction):
+def parted(bounds, steps, monotonic_cst):
     """`all_parted` of one output."""
     middle = 0.5 * steps[0] + 0.5 * steps[1]
     below, above = (bounds[0], middle), (middle, bounds[1])
-    return (below, above) if direction > 0 else (above, below)
+    return (below, above) if monotonic_cst > 0 else (above, below)
 
 
 def refitted_bounds(root, monotonic, value_of):

@@ -59,7 +59,7 @@ cdef class BoostedTree:
     cdef df_boost_limits rules         # in units of the loss; whoever makes the tree sets them
     cdef TriedColumns columns
     cdef Search[2] searches            # in the small node, and in the large one
-    cdef int8_t* directions            # [n_columns] -1, 0 or 1; NULL: there are no monotonic constraints
+    cdef int8_t* monotonic_csts        # [n_columns] -1, 0 or 1; NULL: there are no monotonic constraints
     cdef df_boost_limits* limits       # [n_outputs] in units of the nodes that are searched
     cdef double* units                 # [n_outputs] what makes scores of outputs such in units of 2**unit
     cdef int32_t unit
@@ -81,11 +81,11 @@ cdef class BoostedTree:
     # Both NULL without monotonic constraints: what these set for steps of nodes' rows, in units of predictions, and once leaves
     # are refitted for their values; and where the best cut parts the steps.
     cdef df_bounds* bounds             # [n_nodes, n_outputs]
-    cdef double* middles               # [n_nodes, n_outputs]
+    cdef double* midpoints             # [n_nodes, n_outputs]
     cdef df_boost_sums* sums           # [n_nodes, n_outputs] of their rows' narrow integers, if columns have defaults
     cdef BoostRoute* routes            # of the nodes; NULL: all rows are drawn
     cdef uint64_t* sides               # of nodes whose best cuts are of wide columns, one after another
-    cdef Py_ssize_t n_nodes, room, output_room, bounds_room, middle_room, sums_room, route_room, n_sides, sides_room
+    cdef Py_ssize_t n_nodes, room, output_room, bounds_room, midpoint_room, sums_room, route_room, n_sides, sides_room
     cdef SplitHeap frontier            # leaves that may be split; without a limit of leaves, the one that came last is the first
     cdef Py_ssize_t n_pushed
     # What a call of the team is about
@@ -124,9 +124,9 @@ cdef class BoostedTree:
     cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil
     cdef uint64_t* make_sides(self, BoostNode* node, Py_ssize_t n_words) except NULL nogil
     cdef bint goes_left(self, const BoostNode* node, int code) noexcept nogil
-    cdef int8_t direction(self, const BoostNode* node) noexcept nogil
+    cdef int8_t monotonic_cst(self, const BoostNode* node) noexcept nogil
     cdef int choose(self, BoostNode* node, const df_boost_cut* cuts, const Search* search) except -1 nogil
-    cdef void find_middles(self, const BoostNode* node, const Search* search) noexcept nogil
+    cdef void find_midpoints(self, const BoostNode* node, const Search* search) noexcept nogil
     cdef void find_leaves(self, const uint32_t* rows, int n, int32_t* leaves) noexcept nogil
     cdef int divide(self, BoostNode* node) except -1 nogil
     cdef int32_t add_node(self, const df_open_node* at, int32_t parent, bint is_right) except -1 nogil

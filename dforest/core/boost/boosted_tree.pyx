@@ -30,7 +30,7 @@ from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.tree.split_heap cimport free_split_heap, keep_first, note_node, pop_split, push_split
 from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_LEAF_TAIL_BITS, DF_LIGHT_BITS, DF_TAIL_BITS, df_boost_limits_of, df_boost_sums,
-    df_bounds_in_units, df_cut_middle, df_gain_of_score, df_gradient_exponent, df_is_far_below, df_is_light, df_near_scale,
+    df_bounds_in_units, df_cut_midpoint, df_gain_of_score, df_gradient_exponent, df_is_far_below, df_is_light, df_near_scale,
     df_unit_of_scores,
 )
 from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_no_bounds
@@ -66,7 +66,7 @@ cdef class BoostedTree:
     max_leaf_nodes : int or None
     max_depth : int or None
     columns : TriedColumns
-    directions : ndarray of shape (n_columns,), dtype int8, or None
+    monotonic_csts : ndarray of shape (n_columns,), dtype int8, or None
         See `Constraints`.
     n_drawn : int
         How many rows trees are grown from: all, or as many as the booster puts into `drawn` before each tree.
@@ -75,7 +75,7 @@ cdef class BoostedTree:
     """
 
     def __cinit__(self, Bundles bundles not None, Histograms histograms not None, SpinTeam team not None, max_leaf_nodes,
-                  max_depth, TriedColumns columns not None, directions, int64_t n_drawn, dict tuning not None):
+                  max_depth, TriedColumns columns not None, monotonic_csts, int64_t n_drawn, dict tuning not None):
         cdef Py_ssize_t j, n = bundles.n_columns, widest = DF_BOOST_CODES
         self.bundles = bundles
         self.histograms = histograms
@@ -105,12 +105,12 @@ cdef class BoostedTree:
                 or self.limits == NULL or self.units == NULL or self.largest == NULL):
             raise MemoryError()
         memset(self.tried, True, 2 * n)
-        if directions is not None and np.any(directions):
-            self.directions = <int8_t*> malloc(n)
-            if self.directions == NULL:
+        if monotonic_csts is not None and np.any(monotonic_csts):
+            self.monotonic_csts = <int8_t*> malloc(n)
+            if self.monotonic_csts == NULL:
                 raise MemoryError()
             for j in range(n):
-                self.directions[j] = directions[j]
+                self.monotonic_csts[j] = monotonic_csts[j]
             self.searched = <df_bounds*> malloc(2 * self.n_outputs * sizeof(df_bounds))
             if self.searched == NULL:
                 raise MemoryError()
@@ -121,7 +121,7 @@ cdef class BoostedTree:
         free(self.by_code)
         free(self.by_shared)
         free(self.tested)
-        free(self.directions)
+        free(self.monotonic_csts)
         free(self.limits)
         free(self.units)
         free(self.largest)
@@ -129,7 +129,7 @@ cdef class BoostedTree:
         free(self.outputs)
         free(self.searched)
         free(self.bounds)
-        free(self.middles)
+        free(self.midpoints)
         free(self.sums)
         free(self.routes)
         free(self.sides)
@@ -198,7 +198,7 @@ cdef class BoostedTree:
             ensure_room(<void**> &self.sums, &self.sums_room, (self.n_nodes + 1) * self.n_outputs, sizeof(df_boost_sums))
         node = &self.nodes[self.n_nodes]
         self.n_nodes += 1
-        if self.directions != NULL:
+        if self.monotonic_csts != NULL:
             self.add_bounds(parent, is_right)
         node.at = at[0]
         node.parent = parent
@@ -224,15 +224,15 @@ cdef class BoostedTree:
     cdef int add_bounds(self, int32_t parent, bint is_right) except -1 nogil:
         """Have the bounds of the last node."""
         cdef Py_ssize_t k, K = self.n_outputs, last = (self.n_nodes - 1) * K
-        cdef int8_t direction = self.direction(&self.nodes[parent]) if parent >= 0 else 0
+        cdef int8_t monotonic_cst = self.monotonic_cst(&self.nodes[parent]) if parent >= 0 else 0
         ensure_room(<void**> &self.bounds, &self.bounds_room, last + K, sizeof(df_bounds))
-        ensure_room(<void**> &self.middles, &self.middle_room, last + K, sizeof(double))
+        ensure_room(<void**> &self.midpoints, &self.midpoint_room, last + K, sizeof(double))
         for k in range(K):
-            self.middles[last + k] = 0.0
+            self.midpoints[last + k] = 0.0
             self.bounds[last + k] = df_no_bounds()
             if parent >= 0:
-                self.bounds[last + k] = df_child_bounds(self.bounds[parent * K + k], is_right, direction,
-                                                        self.middles[parent * K + k])
+                self.bounds[last + k] = df_child_bounds(self.bounds[parent * K + k], is_right, monotonic_cst,
+                                                        self.midpoints[parent * K + k])
         return 0
 
     cdef inline BoostOutput* outputs_of(self, const BoostNode* node) noexcept nogil:
@@ -458,14 +458,14 @@ cdef class BoostedTree:
         cdef Py_ssize_t k
         self.draw_columns(node, self.tried + which * self.bundles.n_columns)
         search.slot, search.has_packed_sums, search.n_rows = node.slot, node.has_packed_sums, node.at.n
-        if self.directions != NULL:
+        if self.monotonic_csts != NULL:
             search.bounds = self.searched + which * self.n_outputs
             for k in range(self.n_outputs):
                 scale = &self.outputs_of(node)[k].scale
                 self.searched[which * self.n_outputs + k] = df_bounds_in_units(
                     self.bounds[(node - self.nodes) * self.n_outputs + k], 0, scale.narrow_h - scale.narrow_g)
         search.totals, search.limits, search.units = self.sums + (node - self.nodes) * self.n_outputs, self.limits, self.units
-        search.tried, search.directions = self.tried + which * self.bundles.n_columns, self.directions
+        search.tried, search.monotonic_csts = self.tried + which * self.bundles.n_columns, self.monotonic_csts
         search.rooms = self.histograms.rooms + which * self.bundles.n_wide
 
     cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil:
@@ -534,7 +534,7 @@ cdef class BoostedTree:
         if self.n_outputs > 1:
             node.gain = node.cut.score
         else:
-            node.gain = df_gain_of_score(self.limits, self.directions != NULL, node.cut.score, <double> node.cut.gradient,
+            node.gain = df_gain_of_score(self.limits, self.monotonic_csts != NULL, node.cut.score, <double> node.cut.gradient,
                                          <double> node.cut.hessian)
         if not node.gain > 0.0:
             node.gain = 0.0
@@ -543,11 +543,11 @@ cdef class BoostedTree:
         if node.gain > 0.0 and column.wide >= 0 and column.is_category:
             room = &search.rooms[column.wide]
             memcpy(self.make_sides(node, room.n_words), room.left, room.n_words * sizeof(uint64_t))
-        if node.gain > 0.0 and self.direction(node) != 0:
-            self.find_middles(node, search)
+        if node.gain > 0.0 and self.monotonic_cst(node) != 0:
+            self.find_midpoints(node, search)
         return 0
 
-    cdef void find_middles(self, const BoostNode* node, const Search* search) noexcept nogil:
+    cdef void find_midpoints(self, const BoostNode* node, const Search* search) noexcept nogil:
         """Find where the best cut of a node, which has just been searched, parts the steps of each output."""
         cdef const df_boost_cut* cut = &node.cut
         cdef const BoostScale* scale
@@ -558,8 +558,8 @@ cdef class BoostedTree:
             scale = &self.outputs_of(node)[k].scale
             if self.n_outputs > 1:                 # a cut has no sums of these
                 left = self.histograms.sums_on_left(cut, search, k, &total)
-            self.middles[(node - self.nodes) * self.n_outputs + k] = ldexp(
-                df_cut_middle(&self.limits[k], left, total, search.bounds[k], self.direction(node)),
+            self.midpoints[(node - self.nodes) * self.n_outputs + k] = ldexp(
+                df_cut_midpoint(&self.limits[k], left, total, search.bounds[k], self.monotonic_cst(node)),
                 scale.narrow_h - scale.narrow_g)
 
     cdef uint64_t* make_sides(self, BoostNode* node, Py_ssize_t n_words) except NULL nogil:
@@ -579,9 +579,9 @@ cdef class BoostedTree:
             left = node.cut.left if column.wide < 0 else self.sides + node.sides
         return df_boost_goes_left(&node.cut, left, code, column.n_codes)
 
-    cdef int8_t direction(self, const BoostNode* node) noexcept nogil:
+    cdef int8_t monotonic_cst(self, const BoostNode* node) noexcept nogil:
         """Of the column that a node tests."""
-        return self.directions[node.cut.feature] if self.directions != NULL else 0
+        return self.monotonic_csts[node.cut.feature] if self.monotonic_csts != NULL else 0
 
     cdef void find_leaves(self, const uint32_t* rows, int n, int32_t* leaves) noexcept nogil:
         """The leaves that some rows reach, which go down together, so that none waits for another. OUT leaves : [n]"""

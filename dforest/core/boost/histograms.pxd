@@ -24,7 +24,7 @@ cdef struct Search:                    # for cuts of a node
     const double* units                # [n_outputs] what scores are multiplied by to be added up, if there are several outputs
     const uint8_t* tried               # [n_columns] whether a column may have the cut
     const df_bounds* bounds            # [n_outputs] in the node's units; only looked at if there are
-    const int8_t* directions           # [n_columns]; NULL: there are no monotonic constraints
+    const int8_t* monotonic_csts       # [n_columns]; NULL: there are no monotonic constraints
     WideRoom* rooms                    # [n_wide]
 
 

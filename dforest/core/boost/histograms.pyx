@@ -379,7 +379,7 @@ cdef class Histograms:
         cdef WideRoom* wide = NULL
         cdef df_boost_constraint constraint
         cdef df_boost_cut cut
-        cdef const df_boost_constraint* constrained = NULL if search.directions == NULL else &constraint
+        cdef const df_boost_constraint* constrained = NULL if search.monotonic_csts == NULL else &constraint
         cdef int64_t most = 0, here = 0, n_others = 0
         cdef int n_codes
         cdef df_boost_find find
@@ -392,9 +392,9 @@ cdef class Histograms:
                 continue
             column = &self.bundles.columns[j]
             own = entries_at(entries, column.first)
-            if search.directions != NULL:
+            if search.monotonic_csts != NULL:
                 constraint.bounds = search.bounds[0]
-                constraint.direction = search.directions[j]
+                constraint.monotonic_cst = search.monotonic_csts[j]
             n_codes = column.n_codes + column.has_missing
             if column.default >= 0:
                 n_others = loops.boost.count(&own, n_codes - 1, &here)
@@ -481,11 +481,11 @@ cdef class Histograms:
             order = wide.room.order
         for k in range(self.n_outputs):
             entries = self.entries_of_column(column, search, k, &wide.unpacked)
-            if search.directions != NULL:
+            if search.monotonic_csts != NULL:
                 constraint.bounds = search.bounds[k]
-                constraint.direction = search.directions[column - self.bundles.columns]
+                constraint.monotonic_cst = search.monotonic_csts[column - self.bundles.columns]
             loops.boost.add_output[self.kind](&entries, column.n_codes, column.has_missing, order, n, search.limits + k,
-                                              &constraint if search.directions != NULL else NULL, search.units[k], k == 0,
+                                              &constraint if search.monotonic_csts != NULL else NULL, search.units[k], k == 0,
                                               &wide.room, &wide.outputs)
         loops.boost.choose_of_outputs(&wide.outputs, n, cut)
         if column.is_category:

@@ -75,7 +75,7 @@ cdef class TreeGrower:
     cdef double delta(self) noexcept nogil
     cdef int list_leaf_ranges(self) except -1 nogil
     cdef void add_up(self, int64_t item) noexcept nogil
-    cdef void move_on(self, int64_t item) noexcept nogil
+    cdef void update_raw_predictions(self, int64_t item) noexcept nogil
     cdef void move_others(self, int64_t item) noexcept nogil
     cdef int write_tree(self) except -1 nogil
     cdef Py_ssize_t find_subset(self, const BoostNode* node, uint64_t* words) noexcept nogil

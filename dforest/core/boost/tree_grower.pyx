@@ -14,7 +14,7 @@ from dforest.core.loops cimport DF_SUBSET_WORDS
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.types cimport CATEGORICAL, ORDINAL, Split
 from dforest.rules.boost cimport df_absolute_gain, df_both_gradient_sums, df_limited_value, df_newton_value
-from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_clip, df_middle_prediction
+from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_clip, df_midpoint_prediction
 from dforest.rules.losses cimport DF_HUBER_LEAF, DF_NEWTON_LEAF, DF_QUANTILE_LEAF
 from dforest.rules.node cimport df_quantiser
 from dforest.rules.weights cimport df_node_weight, df_shift_if_light, df_weigher_of
@@ -43,8 +43,8 @@ cdef void move_others(void* grower, int64_t item) noexcept nogil:
     (<TreeGrower> grower).move_others(item)
 
 
-cdef void move_on(void* grower, int64_t item) noexcept nogil:
-    (<TreeGrower> grower).move_on(item)
+cdef void update_raw_predictions(void* grower, int64_t item) noexcept nogil:
+    (<TreeGrower> grower).update_raw_predictions(item)
 
 
 @cython.final
@@ -99,13 +99,13 @@ cdef class TreeGrower:
             self.tree.weigh_leaves()
             self.team.call(add_up, <void*> self, self.n_leaf_ranges)
             self.make_steps()
-        elif self.tree.directions == NULL:
+        elif self.tree.monotonic_csts == NULL:
             self.team.call(weigh_leaf, <void*> self, self.tree.n_nodes)
         else:
             self.weigh_nodes()
         if self.own is not None:
             self.own.loss.check()
-        self.team.call(move_on, <void*> self, self.n_leaf_ranges)
+        self.team.call(update_raw_predictions, <void*> self, self.n_leaf_ranges)
         if self.tree.rows.drawn != NULL:
             n_others = self.data.n_rows - self.tree.rows.n
             self.team.call(move_others, <void*> self, (n_others + self.fit.chunk - 1) // self.fit.chunk)
@@ -136,7 +136,7 @@ cdef class TreeGrower:
                     own.quantised = df_both_gradient_sums(outputs[node.left * K + k].quantised,
                                                           outputs[(node.left + 1) * K + k].quantised)
                 own.value = df_newton_value(&self.fit.limits, own.quantised, l1, l2)
-                if self.tree.directions != NULL:
+                if self.tree.monotonic_csts != NULL:
                     own.value = self.within_bounds(i * K + k, own.value)
 
     cdef double within_bounds(self, Py_ssize_t output, double value) noexcept nogil:
@@ -173,7 +173,7 @@ cdef class TreeGrower:
         cdef df_bounds own
         cdef int64_t deepest = 0
         cdef double values[2]
-        cdef double middle
+        cdef double midpoint
         cdef Py_ssize_t i, k, K = self.tree.n_outputs
         cdef int side
         for i in range(self.tree.n_nodes):
@@ -189,9 +189,10 @@ cdef class TreeGrower:
                     continue
                 for side in range(2):
                     values[side] = df_clip(outputs[(nodes[i].left + side) * K + k].value, own.lower, own.upper)
-                middle = df_middle_prediction(values[0], values[1])
+                midpoint = df_midpoint_prediction(values[0], values[1])
                 for side in range(2):
-                    bounds[(nodes[i].left + side) * K + k] = df_child_bounds(own, side, self.tree.direction(&nodes[i]), middle)
+                    bounds[(nodes[i].left + side) * K + k] = df_child_bounds(own, side, self.tree.monotonic_cst(&nodes[i]),
+                                                                             midpoint)
         return 0
 
     cdef void weigh_leaf(self, int64_t item) noexcept nogil:
@@ -284,7 +285,7 @@ cdef class TreeGrower:
             self.range_sums[2 * (item * K + k)] = g
             self.range_sums[2 * (item * K + k) + 1] = h
 
-    cdef void move_on(self, int64_t item) noexcept nogil:
+    cdef void update_raw_predictions(self, int64_t item) noexcept nogil:
         """Add the leaf's values to the raw predictions of a leaf range."""
         cdef const LeafRange* some = &self.leaf_ranges[item]
         cdef const uint32_t* rows = self.tree.rows.run(0)

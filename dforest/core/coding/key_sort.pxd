@@ -3,7 +3,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
-from dforest.rules.numerics cimport df_middle
+from dforest.rules.numerics cimport df_midpoint
 
 cdef extern from "rules/ordered_keys.h" nogil:
     uint32_t df_ordered_key32(float x)
@@ -28,7 +28,7 @@ cdef inline void fill_edges(const double* lows, const double* highs, Py_ssize_t 
     """The upper edges of bins, given the smallest and the largest value of each: middles, and at last infinity."""
     cdef Py_ssize_t i
     for i in range(n - 1):
-        edges[i] = df_middle(highs[i], lows[i + 1], is_float32)
+        edges[i] = df_midpoint(highs[i], lows[i + 1], is_float32)
     if n > 0:
         edges[n - 1] = INFINITY
 

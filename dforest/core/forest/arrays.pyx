@@ -60,7 +60,7 @@ def unique_votes(votes):
     table = RowTable(2, 1, True)
     rows = np.stack([np.zeros(len(votes), np.int64), votes.lengths], axis=1)
     numbers = table.add(rows, 0, np.stack([votes.classes, votes.values.view(np.int64)], axis=1))
-    table.settle(np.array([0, len(votes)]))
+    table.finalize(np.array([0, len(votes)]))
     _, starts, classes, numbers_of = table.release_lists()
     return ClassLists(starts, classes, numbers_of.view(np.float64), votes.n_classes), numbers
 
@@ -297,7 +297,7 @@ class Forest:
         return cls._of(assembly.release(settings["objective"], n_trees), settings)
 
     @classmethod
-    def lent(cls, tree, objective, **settings):
+    def view_of_tree(cls, tree, objective, **settings):
         """A forest of one tree that has not been put together with others: equal leaves are not kept once.
 
         Parameters

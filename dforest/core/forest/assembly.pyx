@@ -293,7 +293,7 @@ class Assembly:
         starts = {name: np.array(starts[: n_trees + 1], np.int64) for name, starts in self._starts.items()}
         arrays = {name: growing.release(starts[name][n_trees], self._n_threads) for name, growing in self._growing.items()}
         leaves, self._leaves = self._leaves, None
-        leaves.settle(starts["leaves"])
+        leaves.finalize(starts["leaves"])
         leaves.renumber(arrays["feature"], arrays["link"])
         arrays["node_offsets"] = starts["feature"]
         arrays["payload_offsets"] = np.cumsum([0, *arrays.pop("payload_lengths")])

@@ -158,9 +158,9 @@ cdef class RowTable:
     cdef int shard_bits
     cdef Shard* shards             # [n_shards]; NULL once the table has ended
     cdef int64_t last_batch
-    cdef int64_t n_settled         # distinct rows, once they are settled; -1: they are not
+    cdef int64_t n_final           # distinct rows, once they are final; -1: they are not
     cdef bint is_ordered           # one thread has handed in batch after batch: numbers are in order of first appearance
-    cdef list numbers              # once settled, of each shard: the number of each row among all; None: it is in order
+    cdef list numbers              # once final, of each shard: the number of each row among all; None: it is in order
 
     def __cinit__(self, Py_ssize_t m, int n_threads=1, bint has_lists=False):
         cdef uint32_t s
@@ -171,7 +171,7 @@ cdef class RowTable:
         while n_threads > 1 and self.n_shards < min(MAX_SHARDS, SHARDS_PER_THREAD * n_threads):
             self.n_shards *= 2
         self.shard_bits = df_highest_bit(self.n_shards)
-        self.last_batch = self.n_settled = -1
+        self.last_batch = self.n_final = -1
         self.is_ordered = True
         self.shards = <Shard*> calloc(self.n_shards, sizeof(Shard))
         if self.shards == NULL:
@@ -330,7 +330,7 @@ cdef class RowTable:
         OverflowError
             If there are more distinct rows than a forest may have, about 2**31.
         """
-        if self.shards == NULL or self.n_settled >= 0:
+        if self.shards == NULL or self.n_final >= 0:
             raise ValueError("rows for a table that has been settled or released")
         if self.has_lists:
             rows = with_addresses(rows, entries)
@@ -445,7 +445,7 @@ cdef class RowTable:
                     if self.n_threads > 1:
                         df_prefetch(self.place(shard, held[i] - 1))
 
-    def settle(self, starts):
+    def finalize(self, starts):
         """Number the distinct rows in order of first appearance; no more rows may come.
 
         Parameters
@@ -466,8 +466,8 @@ cdef class RowTable:
                 free(self.shards[s].slots[p].numbers)
                 self.shards[s].slots[p].numbers = NULL
         if self.is_ordered and self.last_batch < len(starts) - 1:
-            self.n_settled = len(self)
-            return self.n_settled
+            self.n_final = len(self)
+            return self.n_final
         # A bit for each row handed in: whether no equal one came before it.
         cdef const int64_t[::1] start = starts
         cdef Py_ssize_t n_words = start[start.shape[0] - 1] // 64 + 1, i
@@ -497,7 +497,7 @@ cdef class RowTable:
             for p in range(self.shards[s].n_parts):
                 free(self.shards[s].places[p])
                 self.shards[s].places[p] = NULL
-        self.n_settled = n
+        self.n_final = n
         return n
 
     def renumber(self, const int32_t[::1] feature not None, uint32_t[::1] link not None):
@@ -526,7 +526,7 @@ cdef class RowTable:
         each((n + NODES_AT_A_TIME - 1) // NODES_AT_A_TIME, work, self.n_threads)
 
     def release(self, *spans):
-        """The distinct rows, once they are settled; ends the table.
+        """The distinct rows, once they are final; ends the table.
 
         Parameters
         ----------
@@ -538,9 +538,9 @@ cdef class RowTable:
         list of ndarray of shape (n, n_words), dtype int64
             For each span.
         """
-        if self.n_settled < 0:
+        if self.n_final < 0:
             raise ValueError("rows of a table that has not been settled")
-        columns = [np.empty((self.n_settled, last - first), np.int64) for first, last in spans]
+        columns = [np.empty((self.n_final, last - first), np.int64) for first, last in spans]
 
         def work(Py_ssize_t s, _):
             cdef const uint32_t[::1] numbers = None if self.numbers is None else self.numbers[s]
@@ -565,7 +565,7 @@ cdef class RowTable:
         return columns
 
     def release_lists(self):
-        """The distinct rows and their lists, once they are settled; ends the table.
+        """The distinct rows and their lists, once they are final; ends the table.
 
         Returns
         -------
@@ -707,5 +707,5 @@ def unique_rows(rows):
     """
     table = RowTable(rows.shape[1])
     numbers = table.add(rows)
-    table.settle(np.array([0, len(rows)]))
+    table.finalize(np.array([0, len(rows)]))
     return table.release((0, rows.shape[1]))[0], numbers

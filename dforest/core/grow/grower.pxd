@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from dforest.core.data cimport DataView
-from dforest.core.grow.cache cimport SubtreeCache
+from dforest.core.grow.subtree_cache cimport SubtreeCache
 from dforest.core.grow.label_order cimport LabelOrder
 from dforest.core.grow.node_decision cimport NodeDecision, SmallSubtree
 from dforest.core.grow.open_node cimport OpenNode

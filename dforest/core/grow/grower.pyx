@@ -18,8 +18,8 @@ Depth first, a node's subtree is finished before its right sibling is looked at.
 may be split wait in a heap, ordered by the scores of their best splits. As a node's best split depends on nothing but the node,
 both ways give the same tree if the limit is not reached.
 
-A tree may be grown in *parts*: a grower gives pending subtrees to threads that have nothing to do, and leaves holes where these
-belong. See `dforest.core.grow.tree`.
+A tree may be grown in *parts*: a grower gives pending subtrees to threads that have nothing to do, and leaves placeholders where
+these belong. See `dforest.core.grow.tree`.
 
 The nodes of a part are looked at in preorder. The *stack* holds the right siblings along the path to the node at hand, the one
 nearest to the root at the bottom, so it is as high as the tree is deep, and the largest pending subtrees are mostly at the
@@ -34,8 +34,8 @@ bottom. After the nodes 0, 1 and 2 of
         3   4
 
 have been looked at, the stack holds 6, 5, 4 and 3, of which 3 comes next. Given away are 6, then 5, and so on, as long as a
-member of the team has nothing to do. A node that was given away stays on the stack; when its turn comes, the grower leaves a hole
-there.
+member of the team has nothing to do. A node that was given away stays on the stack; when its turn comes, the grower leaves a
+placeholder there.
 
 Best first, a *candidate* is a node whose best split is known, or that has none. Candidates are numbered in order of creation, so
 both children of one come together, the left one first. The *heap* holds the numbers of the candidates that can be split: the one
@@ -50,7 +50,7 @@ cimport cython
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from dforest.core.grow.cache cimport make_subtree_caches
+from dforest.core.grow.subtree_cache cimport make_subtree_caches
 from dforest.core.grow.node_decision cimport refuse_division
 from dforest.core.grow.open_node cimport first_node, set_children, take_scale
 from dforest.core.grow.records cimport partition_by_test, partition_summing, partition_together
@@ -454,7 +454,7 @@ cdef class Grower:
             refuse_division(self.splitter, node, n_left)
         if node.rows == NULL:              # these are the data's rows
             number_records(self.tree_records, first, node.n)
-        set_children(open_node, node, n_left, column.direction, split.middle, left, right)
+        set_children(open_node, node, n_left, column.monotonic_cst, split.midpoint, left, right)
         return 0
 
     cdef int grow_depth_first(self, const OpenNode* root) except -1 nogil:
@@ -466,7 +466,7 @@ cdef class Grower:
             self.stack.pop(&open_node)
             self.cache.leave(self.stack.n)
             if open_node.part >= 0:
-                self.writer.add_hole(open_node.parent, open_node.is_right, open_node.part)
+                self.writer.add_placeholder(open_node.parent, open_node.is_right, open_node.part)
                 continue
             if self.splitter.needs_path_features:
                 self.path.leave(open_node.at.depth)

@@ -9,7 +9,7 @@ A node is *opened* once its statistics, and the scale of its targets, are known.
 A *small subtree* is a node of at most DF_SMALL records and all that is below it. Small subtrees are grown whole: what
 small_subtree.h finds becomes part of the tree. They are grown where a forest is what most are: splits, best or random, by columns
 of numbers, draws of weight 1, no limit that asks for impurities, and a criterion that has small subtrees among its fast scans
-(`dforest.core.search.chooser`). Everything else goes the long way, node by node, to the same trees.
+(`dforest.core.search.split_evaluator`). Everything else goes the long way, node by node, to the same trees.
 
 A `SmallSubtree` belongs to a grower and owns what `df_small_subtree` holds; splitter and decision are the grower's.
 """
@@ -22,7 +22,7 @@ from dforest.core.loops cimport (
     DF_SMALL, DF_SMALL_BINARY, DF_SMALL_SLOTS, DF_SMALL_SUMS, DF_UNORDERED_DRAWS, df_small_node, df_small_scale, loops,
 )
 from dforest.core.prefetch cimport df_prefetch
-from dforest.core.search.chooser cimport FastScans, scans_of
+from dforest.core.search.split_evaluator cimport FastScans, scans_of
 from dforest.core.search.outputs cimport own_criterion
 from dforest.core.search.sums cimport BINARY_SUMS, CLASS_COUNTER_SUMS, NO_SUMS
 from dforest.core.search.packed_sums cimport DF_CLASS_COUNTER_DRAWS, DF_COUNTED_CLASSES, df_pack_sum
@@ -145,7 +145,7 @@ cdef class NodeDecision:
         self.keeps_values = objective.keeps_values
         self.keeps_gains = objective.keeps_gains
         for j in range(data.n_features):
-            self.bounds_fractions |= objective.predicts_shares and self.n_weights == 2 and data.columns[j].direction != 0
+            self.bounds_fractions |= objective.predicts_shares and self.n_weights == 2 and data.columns[j].monotonic_cst != 0
         self.n_node_values = criterion.n_outputs + 1
         if (criterion.is_built_in and splitter.is_built_in and criterion.kind == CLASS_WEIGHTS
                 and criterion.n_classes > DF_COUNTED_CLASSES):
@@ -244,7 +244,7 @@ cdef class NodeDecision:
         split.payload = NULL
         split.code = split.above = 0
         split.missing_left = split.only_missing_right = split.is_deferred = False
-        split.middle = 0.0
+        split.midpoint = 0.0
         self.splitter.cuts.close_node()        # so that a search that opens no node does not meet the one before
         self.splitter.find_split(node, split)
         self.criterion.check()
@@ -402,7 +402,7 @@ cdef class SmallSubtree:
                 or decision.limits.impurity_threshold > 0.0 or decision.limits.min_impurity_decrease > 0.0):
             return
         for j in range(data.n_features):
-            if data.columns[j].kind == CATEGORICAL or data.columns[j].direction != 0:
+            if data.columns[j].kind == CATEGORICAL or data.columns[j].monotonic_cst != 0:
                 return
             if (self.is_random and splitter.method == "dense" and data.columns[j].kind == CONTINUOUS
                     and not data.columns[j].has_keys):

@@ -36,7 +36,7 @@ cdef inline void take_scale(OpenNode* open_node, const Node* node) noexcept nogi
     open_node.at.weight_shift = node.weight_shift
 
 
-cdef inline void set_children(OpenNode* parent, const Node* node, Py_ssize_t n_left, int32_t direction, double middle,
+cdef inline void set_children(OpenNode* parent, const Node* node, Py_ssize_t n_left, int32_t monotonic_cst, double midpoint,
                               OpenNode* left, OpenNode* right) noexcept nogil:
     """Set a partitioned node's children, but for their parent's number and what is known of their draws.
 
@@ -44,12 +44,12 @@ cdef inline void set_children(OpenNode* parent, const Node* node, Py_ssize_t n_l
 
     INOUT parent : gets the scale that the node has now
     IN n_left : records that go left
-    IN direction : of the feature that the node tests: see Column.direction
-    IN middle : see Split.middle
+    IN monotonic_cst : of the feature that the node tests: see Column.monotonic_cst
+    IN midpoint : see Split.midpoint
     """
     take_scale(parent, node)
-    left.at = df_child_of(&parent.at, False, n_left, direction, middle)
-    right.at = df_child_of(&parent.at, True, n_left, direction, middle)
+    left.at = df_child_of(&parent.at, False, n_left, monotonic_cst, midpoint)
+    right.at = df_child_of(&parent.at, True, n_left, monotonic_cst, midpoint)
     left.is_right = False
     right.is_right = True
     left.part = right.part = -1

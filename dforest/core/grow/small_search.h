@@ -256,9 +256,10 @@ static inline int df_small_turn(const df_small_subtree *small, const int kind, c
     return has_missing;
 }
 
-/* Where no cut scores above 0: of the first feature that has a valid cut, the evenest one, of several the lowest. OUT pass, lane */
-static inline void df_small_evenest(const df_small_subtree *small, const int kind, const df_small_open *open,
-                                    const df_small_tries *tries, int n, int room, int *pass, int *lane) {
+/* Where no cut scores above 0: of the first feature that has a valid cut, the most balanced one, of several the lowest. OUT pass,
+   lane */
+static inline void df_small_most_balanced(const df_small_subtree *small, const int kind, const df_small_open *open,
+                                          const df_small_tries *tries, int n, int room, int *pass, int *lane) {
     for (int tried = 0; tried < tries->n; tried++) {
         double score[2] = {-1.0, -1.0};
         int64_t imbalance[2] = {0, 0};
@@ -458,7 +459,7 @@ DF_INLINE void df_small_search_in(df_small_subtree *small, const int kind, df_sm
                 continue;
             best = score;
         } else if (highest == 0.0f && best < 0.0) {
-            df_small_evenest(small, kind, open, &tries, node->n, room, &in, &at);
+            df_small_most_balanced(small, kind, open, &tries, node->n, room, &in, &at);
             best = 0.0;
         } else
             continue;

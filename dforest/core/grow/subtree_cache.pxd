@@ -1,4 +1,4 @@
-"""A copy of what the records of one subtree need, with ranks in place of codes: see cache.pyx."""
+"""A copy of what the records of one subtree need, with ranks in place of codes: see subtree_cache.pyx."""
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 

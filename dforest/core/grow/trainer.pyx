@@ -15,7 +15,7 @@ import numpy as np
 
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.data cimport DataView
-from dforest.core.grow.cache cimport caches_pay
+from dforest.core.grow.subtree_cache cimport caches_pay
 from dforest.core.grow.records cimport Drawing
 from dforest.core.grow.grower cimport PARALLEL_FROM, Grower
 from dforest.core.grow.tree cimport end_part, leaf_table
@@ -155,10 +155,10 @@ class Growers:
         def keep(Grower grower):
             """Keep the part that a grower has finished; return whether more trees are wanted."""
             number = grower.tree_records.tree
-            holes = grower.writer.hole_table()
+            placeholders = grower.writer.placeholder_table()
             tree = grower.writer.arrays()
-            if len(holes) or grower.part:
-                parts.setdefault(number, {})[grower.part] = tree.copy(), holes
+            if len(placeholders) or grower.part:
+                parts.setdefault(number, {})[grower.part] = tree.copy(), placeholders
             if not end_part(grower.tree_records):
                 return True
             if number in parts:

@@ -21,7 +21,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from dforest.core.tree.writer cimport lend
+from dforest.core.tree.writer cimport view_of
 
 
 cdef int reserve_records(TreeRecords* tree_records, Py_ssize_t capacity, Py_ssize_t n_numbered,
@@ -63,8 +63,8 @@ cdef void free_records(TreeRecords* tree_records) noexcept nogil:
 
 
 cdef tuple leaf_table(const TreeRecords* tree_records):
-    return (lend(tree_records.rows, tree_records.n * sizeof(uint32_t), np.uint32).copy(),
-            lend(tree_records.is_first, tree_records.n, np.bool_).copy())
+    return (view_of(tree_records.rows, tree_records.n * sizeof(uint32_t), np.uint32).copy(),
+            view_of(tree_records.is_first, tree_records.n, np.bool_).copy())
 
 
 @cython.final

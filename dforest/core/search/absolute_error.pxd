@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from cpython.ref cimport PyObject
 
 from dforest.core.search.regression cimport SquaredError
-from dforest.core.search.moving_chooser cimport MovingChooser
+from dforest.core.search.incremental_evaluator cimport IncrementalEvaluator
 from dforest.core.types cimport Node
 from dforest.rules.numerics cimport df_exact_sum
 
@@ -48,6 +48,6 @@ cdef class Medians:                  # of one output, in the open node
     cdef double fall(self, double* at_left, double* at_right) noexcept nogil
 
 
-cdef class MedianChooser(MovingChooser):
+cdef class MedianEvaluator(IncrementalEvaluator):
     cdef tuple outputs               # Medians of each
     cdef PyObject** medians          # [n_outputs] the same

@@ -11,7 +11,7 @@ Categories are put in the order of their mean targets, which is a heuristic here
 
 Several outputs have such a tree each, and the score of a cut is the mean over them.
 
-A `MedianChooser` belongs to one thread and owns its scratch.
+A `MedianEvaluator` belongs to one thread and owns its scratch.
 
 References
 ----------
@@ -26,11 +26,11 @@ from libc.string cimport memset
 import numpy as np
 
 from dforest.core.search.criterion cimport Criterion
-from dforest.core.search.moving_chooser cimport MovingChooser, sort_by_key
+from dforest.core.search.incremental_evaluator cimport IncrementalEvaluator, sort_by_key
 from dforest.core.search.outputs cimport MultiOutput
 from dforest.core.types cimport OUTPUTS, Node, Record
 from dforest.rules.medians cimport (
-    df_cost_fall, df_deviation_impurity, df_has_half, df_lies_above, df_middle_of_medians, df_pass, df_spread, df_spread_cost,
+    df_cost_fall, df_deviation_impurity, df_has_half, df_lies_above, df_midpoint_of_medians, df_pass, df_spread, df_spread_cost,
     df_spread_of, df_target_sort_key,
 )
 from dforest.rules.node cimport df_quantiser, df_score_exponent, df_target_of
@@ -40,7 +40,7 @@ from dforest.rules.numerics cimport (
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR
 from dforest.rules.weights cimport df_median_shift, df_shifted_exact, df_weigher_of
 
-from dforest.core.search.chooser import register_chooser
+from dforest.core.search.split_evaluator import register_evaluator
 
 
 cdef int compare_weighted(const void* a, const void* b) noexcept nogil:
@@ -147,7 +147,7 @@ cdef class AbsoluteError(SquaredError):
         for i in range(node.n):
             weight += self.sorted[i].weight
             if i + 1 == node.n or (self.sorted[i + 1].value > self.sorted[i].value and df_has_half(weight, total)):
-                out[0] = df_middle_of_medians(self.sorted[i].value, self.sorted[min(i + 1, node.n - 1)].value, weight, total)
+                out[0] = df_midpoint_of_medians(self.sorted[i].value, self.sorted[min(i + 1, node.n - 1)].value, weight, total)
                 return 0
 
     def leaf_of(self, const double[::1] y not None, const int32_t[::1] target not None,
@@ -294,8 +294,8 @@ cdef class Medians:
         return df_cost_fall(self.cost, left.cost, right.cost, self.factor)
 
 
-cdef class MedianChooser(MovingChooser):
-    """Finds the best cut of a list by medians; parameters as for `Chooser`."""
+cdef class MedianEvaluator(IncrementalEvaluator):
+    """Finds the best cut of a list by medians; parameters as for `SplitEvaluator`."""
 
     def __cinit__(self, Criterion criterion not None, Py_ssize_t n_records, Py_ssize_t n_entries, bint is_bounded):
         cdef Py_ssize_t o
@@ -343,4 +343,4 @@ cdef class MedianChooser(MovingChooser):
         return score / <double> n_outputs
 
 
-register_chooser(AbsoluteError, MedianChooser)
+register_evaluator(AbsoluteError, MedianEvaluator)

@@ -7,13 +7,13 @@ and which of the cuts of a node scores most. From the least to the most that a s
     Regression, `NumberCriterion` (regression.pxd): `impurity`, and `value` where a leaf does not predict the mean.
     Its `mean` turns a statistic into the mean target, in the units of the targets.
 (b) A scan of its own: `best_cut`. It is handed the statistics of the left sides of n cuts and the node's, and says
-    which is the first of the best; if that scores 0, the forest takes the evenest of those that are allowed, and may ask
+    which is the first of the best; if that scores 0, the forest takes the most balanced of those that are allowed, and may ask
     about single ones whether they are. By default a cut scores w i(t) - w_L i(t_L) - w_R i(t_R), below 0 taken as 0,
     with w the weight of a node. What another scan scores by decides between cuts, also in `min_impurity_decrease`
     and in the order of best-first growth; importances and pruning keep to the decrease of `impurity`.
     Of a column's cuts, all that the rules allow come at once, so that what one scores may depend on how many there are;
     numbers of a splitter's own come in ranges (division.pxd).
-(c) Fast scans: an object beside the criterion that scores packed draws of weight 1 (chooser.pxd), as `Gini` has one.
+(c) Fast scans: an object beside the criterion that scores packed draws of weight 1 (split_evaluator.pxd), as `Gini` has one.
 
 Given: statistics, sums over draws of [draws, weight, the criterion's own words ...], integers of 64 bits; word 1 is
 above 0. `open_node` alone sees the draws. n_classes and n_words are known from `configure` on, which a forest calls
@@ -132,7 +132,7 @@ cdef class Criterion(Component):
     cdef void number_targets(self, const Node* node) noexcept nogil
     cdef void restore_targets(self, const Node* node) noexcept nogil
 
-    # The base class's own: `best_cut`, and if that scores 0 the evenest of all n cuts (df_imbalance, numerics.h); of
+    # The base class's own: `best_cut`, and if that scores 0 the most balanced of all n cuts (df_imbalance, numerics.h); of
     # criteria that are not dforest's own, what it says is checked, and -1 with an error for the forest to raise is
     # returned in place of what cannot be used.
     cdef Py_ssize_t ask_best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil

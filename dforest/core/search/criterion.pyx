@@ -41,9 +41,9 @@ cdef bint allows(Criterion criterion, const int64_t* left, const int64_t* total)
     return criterion.best_cut(left, 1, total, &score) == 0
 
 
-cdef Py_ssize_t evenest(Criterion criterion, const int64_t* left, Py_ssize_t n, const int64_t* total,
-                        Py_ssize_t best) noexcept nogil:
-    """The evenest cut that is allowed, the first of several, where no cut scores above 0.
+cdef Py_ssize_t most_balanced(Criterion criterion, const int64_t* left, Py_ssize_t n, const int64_t* total,
+                              Py_ssize_t best) noexcept nogil:
+    """The most balanced cut that is allowed, the first of several, where no cut scores above 0.
 
     best : one that is allowed; of a built-in criterion, the first
     """
@@ -145,7 +145,7 @@ cdef class Criterion:
         cdef Py_ssize_t best = self.best_cut(left, n, total, score)
         if best == -1 or not (self.is_built_in or self.can_be_used("best_cut", best, n, score[0])):
             return -1
-        return evenest(self, left, n, total, best) if score[0] == 0.0 and n > 1 else best
+        return most_balanced(self, left, n, total, best) if score[0] == 0.0 and n > 1 else best
 
     cdef bint can_be_used(self, const char* method, Py_ssize_t place, Py_ssize_t n, double score) noexcept nogil:
         """Whether a cut is one of n, and its score is one; if not, the forest will raise."""

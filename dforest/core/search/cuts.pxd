@@ -1,6 +1,6 @@
 """The cuts of one feature in one node, and the best of them: what splitters ask.
 
-    producers      list                      chooser
+    producers      list                      evaluator
     builder        codes, left sides,   ->   the best cut, and whether it is
     left sums ->   missing                   better than what there was
     coarse
@@ -8,7 +8,7 @@
     categories
 
 A feature of numbers (continuous or ordinal) has a cut after each value that occurs. Small nodes are looked at without a list
-(chooser.pxd).
+(split_evaluator.pxd).
 
 A `LeftSums` is a producer of one cut, whose left side is added up. The codes of a node's records are *gathered* first, one behind
 the other. Their range says where a random cut may be; then the records up to its code are added up, and those that are missing.
@@ -20,7 +20,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from dforest.core.data cimport DataView
 from dforest.core.search.categories cimport Categories
-from dforest.core.search.chooser cimport Chooser, UnorderedRecords
+from dforest.core.search.split_evaluator cimport SplitEvaluator, UnorderedRecords
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport CutList
 from dforest.core.search.histogram cimport PackedRecords
@@ -65,7 +65,7 @@ cdef class Cuts:
     cdef LeftSums left_sums                   # for single cuts
     cdef Stored stored               # for sparse columns; None: there are none
     cdef Categories categories
-    cdef Chooser chooser
+    cdef SplitEvaluator evaluator
     cdef bint scans_packed_sums      # packed words are scored as they are,
     cdef bint scans_class_counters   # and class counters are
     cdef bint is_bounded             # some feature has a direction

@@ -11,7 +11,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from dforest.core.loops cimport DF_STRIDE, DF_UNORDERED_DRAWS, df_extent, loops
-from dforest.core.search.chooser cimport chooser_class_of, take_cut
+from dforest.core.search.split_evaluator cimport evaluator_class_of, take_cut
 from dforest.core.search.criterion cimport add_record
 from dforest.core.search.cut_list cimport CLASS_COUNTERS, RECORDS, SINGLE_CUT, add_missing, expand
 from dforest.core.types cimport CATEGORICAL, CLASS_WEIGHTS, MAX_BUCKETS, Record, column_t, in_subset
@@ -307,15 +307,15 @@ cdef class Cuts:
                 n_codes = max(n_codes, <Py_ssize_t> column.n_codes)
             if column.kind == CATEGORICAL:
                 n_categories = max(n_categories, <Py_ssize_t> column.n_codes)
-            self.is_bounded = self.is_bounded or column.direction != 0
+            self.is_bounded = self.is_bounded or column.monotonic_cst != 0
         self.criterion = criterion
-        self.chooser = chooser_class_of(criterion)(
+        self.evaluator = evaluator_class_of(criterion)(
             criterion, n_records, min(n_records, n_codes if self.is_bounded else n_categories) + 1, self.is_bounded)
-        self.scans_packed_sums = self.chooser.scans is not None and self.chooser.scans.takes_packed_sums
-        self.scans_class_counters = self.chooser.scans is not None and self.chooser.scans.takes_class_counters
+        self.scans_packed_sums = self.evaluator.scans is not None and self.evaluator.scans.takes_packed_sums
+        self.scans_class_counters = self.evaluator.scans is not None and self.evaluator.scans.takes_class_counters
         self.packed = PackedRecords(criterion, is_unit, n_records, tuning)
-        self.unordered = UnorderedRecords(criterion, self.chooser.scans, is_unit, tuning)
-        self.builder = HistogramBuilder(criterion, self.packed, n_records, n_codes, self.chooser.needs_order, tuning)
+        self.unordered = UnorderedRecords(criterion, self.evaluator.scans, is_unit, tuning)
+        self.builder = HistogramBuilder(criterion, self.packed, n_records, n_codes, self.evaluator.needs_order, tuning)
         if data.has_sparse:
             self.stored = Stored(criterion, data, tuning)
         self.left_sums = LeftSums(criterion, self.packed, n_records, data.widest(), self.stored)
@@ -326,7 +326,7 @@ cdef class Cuts:
         self.close_node()
         self.unordered.open_node(node)
         self.builder.open_node(node)
-        self.chooser.open_node(node)
+        self.evaluator.open_node(node)
         self.is_open = True
 
     cdef void close_node(self) noexcept nogil:
@@ -366,11 +366,11 @@ cdef class Cuts:
             cuts.is_packed = False
             self.stored.cumulate(node, column, &cuts)
             return self.find_listed(node, column, &cuts, rules, best)
-        if self.unordered.is_open and column.kind != CATEGORICAL and column.direction == 0:
+        if self.unordered.is_open and column.kind != CATEGORICAL and column.monotonic_cst == 0:
             is_constant = self.find_unordered(node, column, rules, best)
             if not before < best.score == 0.0:
                 return is_constant
-            best.score = before    # it need not be the evenest of the cuts that score 0
+            best.score = before    # it need not be the most balanced of the cuts that score 0
         self.builder.cumulate(node, column, &cuts)
         return self.find_listed(node, column, &cuts, rules, best)
 
@@ -380,14 +380,14 @@ cdef class Cuts:
         cdef Py_ssize_t entry, n = cuts.n
         if cuts.n + (cuts.missing[0] > 0) == 1:
             return True
-        if column.kind == CATEGORICAL or column.direction != 0 or not (
+        if column.kind == CATEGORICAL or column.monotonic_cst != 0 or not (
                 self.scans_class_counters if cuts.accumulator == CLASS_COUNTERS else self.scans_packed_sums):
             expand(cuts, self.criterion.n_words)
         if column.kind == CATEGORICAL:
             self.categories.arrange(node, cuts)
             if cuts.n + (cuts.missing[0] > 0) == 1:
                 return self.categories.are_tied(column, n)
-        entry = self.chooser.choose(node, column, cuts, rules, best)
+        entry = self.evaluator.choose(node, column, cuts, rules, best)
         if entry >= 0 and column.kind == CATEGORICAL:
             if self.categories.ranks != NULL:
                 self.categories.write_up_to(column, self.categories.ranks[cuts.code[entry]], cuts.missing[0] > 0, best)
@@ -396,7 +396,7 @@ cdef class Cuts:
         return False
 
     cdef bint unpacks(self, const Column* column) noexcept nogil:
-        return column.stored != NULL and self.chooser.needs_order
+        return column.stored != NULL and self.evaluator.needs_order
 
     cdef bint find_unordered(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil:
         """`find` in a node of few records, for a feature of numbers; of cuts that score 0, the first."""
@@ -431,10 +431,10 @@ cdef class Cuts:
         cdef double score, other
         cdef bint missing_left = False
         self.left_sums.add_up(node, code, column.n_codes, has_missing, &cuts)
-        if column.direction != 0 or self.chooser.needs_order:
+        if column.monotonic_cst != 0 or self.evaluator.needs_order:
             if not self.is_open:
                 self.open_node(node)
-            self.chooser.choose(node, column, &cuts, rules, best)
+            self.evaluator.choose(node, column, &cuts, rules, best)
             return
         n_left = cuts.left[0]
         n_missing = cuts.missing[0]
@@ -471,7 +471,7 @@ cdef class Cuts:
         self.left_sums.add_up(node, 0, 2, self.left_sums.has_missing, &cuts)
         has_missing = cuts.missing[0] > 0
         cuts.subset = self.categories.left_ones
-        if self.chooser.choose(node, column, &cuts, rules, best) >= 0:
+        if self.evaluator.choose(node, column, &cuts, rules, best) >= 0:
             if self.rarest >= 0 and not has_missing:
                 best.missing_left = in_subset(self.categories.left_ones, <uint32_t> self.rarest)
             if self.categories.ranks != NULL:

@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from dforest.core.data cimport DataView
-from dforest.core.search.chooser cimport Choice, Chooser
+from dforest.core.search.split_evaluator cimport Choice, SplitEvaluator
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport CutList
 from dforest.core.search.cuts cimport Cuts
@@ -21,7 +21,7 @@ cdef class CoarseSearch:
     cdef Cuts cuts
     cdef HistogramBuilder builder
     cdef PackedRecords packed
-    cdef Chooser chooser
+    cdef SplitEvaluator evaluator
     cdef CutList found                            # cuts of the feature at hand at the edges of all buckets that occur
     cdef uint64_t edges[MAX_BUCKETS + 1]         # 0, then its words: of all draws up to the end of each bucket that occurs
     cdef uint32_t number[MAX_BUCKETS + 1]         # [found.n] the buckets' numbers
@@ -39,7 +39,7 @@ cdef class CoarseSearch:
     cdef bint find(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) noexcept nogil
     cdef void note(self, bint is_best) noexcept nogil
     cdef bint find_unordered(self, const Node* node, const Column* column, const LeafRules* rules, Split* best) noexcept nogil
-    cdef void settle(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil
+    cdef void finish_search(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil
     cdef void keep_above(self, const Column* column, Split* split) noexcept nogil
     cdef bint count(self, const Node* node, const Column* column) noexcept nogil
     cdef Py_ssize_t gather_shared(self, const Node* node, const Column* column, double highest, const LeafRules* rules,

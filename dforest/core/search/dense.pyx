@@ -11,12 +11,12 @@ search.
     edges             ^         ^
 
 The edges of all features are scored first, and only then are buckets opened: the features that have some
-whose bound reaches the best edge so far are *pending* until the node is settled.
+whose bound reaches the best edge so far are *pending* until the search of the node ends.
 
 Inside an open bucket a cut may score as much as an edge: in the list of cuts that the criterion picks from,
 the best edges stand in their places among the open buckets' cuts.
 
-A `CoarseSearch` belongs to one thread and owns its scratch; it borrows the histogram builder and the chooser of its `Cuts`.
+A `CoarseSearch` belongs to one thread and owns its scratch; it borrows the histogram builder and the evaluator of its `Cuts`.
 """
 from libc.math cimport INFINITY
 from libc.stdlib cimport free, malloc
@@ -27,7 +27,7 @@ import numpy as np
 from dforest.core.component import has_methods_of
 
 from dforest.core.loops cimport DF_UNORDERED, loops
-from dforest.core.search.chooser cimport FastScans, scans_of
+from dforest.core.search.split_evaluator cimport FastScans, scans_of
 from dforest.core.search.cut_list cimport PACKED_SUMS
 from dforest.core.search.splitter cimport code_above
 from dforest.core.search.packed_sums cimport draws_of, unpack_sum
@@ -140,7 +140,7 @@ cdef class CoarseSearch:
         self.cuts = cuts
         self.builder = cuts.builder
         self.packed = cuts.packed
-        self.chooser = cuts.chooser
+        self.evaluator = cuts.evaluator
         self.codes = <uint32_t*> malloc(data.n_rows * sizeof(uint32_t))
         self.pending = <Pending*> malloc(data.n_features * sizeof(Pending))
         if self.codes == NULL or self.pending == NULL:
@@ -158,7 +158,7 @@ cdef class CoarseSearch:
         self.time += 1
 
     cdef bint find(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) noexcept nogil:
-        """As `Cuts.find`, if the node is settled after its last feature.
+        """As `Cuts.find`, if the search ends after the last feature.
 
         `Split.above` remains unknown, and the split's code need not occur in the node.
         """
@@ -184,7 +184,7 @@ cdef class CoarseSearch:
             self.keep_above(column, best)
         return False
 
-    cdef void settle(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil:
+    cdef void finish_search(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil:
         """Open the buckets of the pending features, and replace `best` if a cut inside one is better."""
         cdef const Column* column
         cdef const Pending* pending
@@ -346,11 +346,11 @@ cdef class CoarseSearch:
 
     cdef void best_edges(self, const Node* node, const LeafRules* rules, Choice* right, Choice* left) noexcept nogil:
         """The best edge with missing values on the right, and the best one with them on the left, if there are any."""
-        right[0] = self.chooser.best_packed(node, &self.found, False, rules)
+        right[0] = self.evaluator.best_packed(node, &self.found, False, rules)
         left.entry = -1
         left.score = 0.0
         if self.found.missing_sum[0] > 0:
-            left[0] = self.chooser.best_packed(node, &self.found, True, rules)
+            left[0] = self.evaluator.best_packed(node, &self.found, True, rules)
 
     cdef void open_buckets(self, const Node* node, double highest, const LeafRules* rules) noexcept nogil:
         """Fill `open` with the buckets in which a cut may score as much as the highest so far."""
@@ -425,7 +425,7 @@ cdef class CoarseSearch:
         cuts.missing_sum[0] = self.found.missing_sum[0]
         unpack_sum(cuts.missing_sum[0], cuts.is_binary, cuts.missing)
         cuts.n = self.merge(column, sort_keys, n, min(right, left), max(right, left), &cuts)
-        self.chooser.choose(node, column, &cuts, rules, best)
+        self.evaluator.choose(node, column, &cuts, rules, best)
 
     cdef Py_ssize_t merge(self, const Column* column, const uint64_t* sort_keys, Py_ssize_t n, Py_ssize_t first,
                           Py_ssize_t second, CutList* cuts) noexcept nogil:
@@ -502,7 +502,7 @@ cdef class DenseSplitter(Splitter):
         cdef Py_ssize_t j
         cdef FastScans scans = scans_of(criterion)
         for j in range(data.n_features):
-            if data.columns[j].direction != 0:
+            if data.columns[j].monotonic_cst != 0:
                 return False
         return self.takes_ranks and scans is not None and scans.has_bounds and data.weight == NULL
 
@@ -526,9 +526,9 @@ cdef class DenseSplitter(Splitter):
             self.coarse.note(best.score > before)
         return is_constant
 
-    cdef void settle(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil:
+    cdef void finish_search(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil:
         if self.coarse is not None:
-            self.coarse.settle(node, rules, best)
+            self.coarse.finish_search(node, rules, best)
 
     cdef int store_split(self, const Node* node, Split* split) except -1 nogil:
         """Leave the threshold of a continuous feature to whoever writes the tree, as looking values up means waiting for memory.

@@ -2,7 +2,7 @@
 
 For splitters whose tests are their own. Numbers are sorted; the left sides of the cuts between them are
 summed up a range at a time, and the criterion picks the best cut of each range. The rules for ties are those
-of columns: a higher score, then, of cuts that score 0, the evenest, then the lower cut, then missing values on the right.
+of columns: a higher score, then, of cuts that score 0, the most balanced, then the lower cut, then missing values on the right.
 
 A `Divisions` belongs to one thread and owns its scratch.
 """
@@ -12,13 +12,13 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from dforest.core.search.criterion cimport add_record
-from dforest.core.search.chooser cimport Choice, best_of_run
+from dforest.core.search.split_evaluator cimport Choice, best_of_run
 from dforest.core.sorting cimport insertion_sort, radix_sort, radix_sort_range
 from dforest.core.types cimport CLASS_WEIGHTS, TARGET_SUM, Record
 from dforest.rules.cut cimport df_leads_left, df_missing_goes_left
-from dforest.rules.numerics cimport df_is_better, df_middle
+from dforest.rules.numerics cimport df_is_better, df_midpoint
 
-from dforest.core.search.chooser import scores_statistics
+from dforest.core.search.split_evaluator import scores_statistics
 
 
 cdef enum:
@@ -202,7 +202,7 @@ cdef class Divisions:
             best.only_missing_right = at == m and not best.missing_left
             best.threshold = INFINITY
             if at < m:
-                best.threshold = df_middle(values[record_of(sort_keys[at - 1])], values[record_of(sort_keys[at])], 0)
+                best.threshold = df_midpoint(values[record_of(sort_keys[at - 1])], values[record_of(sort_keys[at])], 0)
             best.payload = NULL
         return False
 

@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from dforest.core.search.moving_chooser cimport MovingChooser
+from dforest.core.search.incremental_evaluator cimport IncrementalEvaluator
 from dforest.core.search.regression cimport SquaredError
 from dforest.core.types cimport Node
 from dforest.rules.logrank cimport df_exposed
@@ -46,7 +46,7 @@ cdef class LogRankScore(SurvivalCriterion):
     cdef double factor                 # what makes a decrease of squared residuals the statistic
 
 
-cdef class LogRankChooser(MovingChooser):
+cdef class LogRankEvaluator(IncrementalEvaluator):
     cdef LogRank of_node             # the criterion, which knows what there is of the open node
     cdef int64_t weight              # of the draws on the left, as variances count it
     cdef df_exact_sum products       # sum of their weight * `SurvivalCriterion.products`

@@ -19,7 +19,7 @@ Categories are put in the order of their mean residuals.
 
 A leaf predicts the sum of its cumulative hazard over the event times of all training rows, by exact weights if there are any.
 
-A criterion belongs to one thread and owns its scratch, which its chooser reads.
+A criterion belongs to one thread and owns its scratch, which its evaluator reads.
 
 References
 ----------
@@ -35,7 +35,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from dforest.core.search.criterion cimport Criterion
-from dforest.core.search.moving_chooser cimport sort_by_key
+from dforest.core.search.incremental_evaluator cimport sort_by_key
 from dforest.core.search.sums cimport NO_SUMS, Sums, SumsKind
 from dforest.core.types cimport TARGET_SUM_WIDE, Record
 from dforest.rules.logrank cimport (
@@ -47,7 +47,7 @@ from dforest.rules.numerics cimport (
     df_add_product, df_big_difference, df_big_product, df_big_sum, df_big_times, df_exact_sum, df_offset_sum, df_sum_value,
 )
 
-from dforest.core.search.chooser import register_chooser
+from dforest.core.search.split_evaluator import register_evaluator
 
 
 cdef class SurvivalCriterion(SquaredError):
@@ -336,8 +336,8 @@ cdef class LogRankScore(SurvivalCriterion):
         return best
 
 
-cdef class LogRankChooser(MovingChooser):
-    """Finds the best cut of a list by the log-rank test; parameters as for `Chooser`."""
+cdef class LogRankEvaluator(IncrementalEvaluator):
+    """Finds the best cut of a list by the log-rank test; parameters as for `SplitEvaluator`."""
 
     def __cinit__(self, Criterion criterion not None, Py_ssize_t n_records, Py_ssize_t n_entries, bint is_bounded):
         self.of_node = criterion
@@ -409,4 +409,4 @@ cdef class LogRankChooser(MovingChooser):
         return df_logrank_score(sum, node.scale.exponent, self.variance(), self.of_node.digits, self.of_node.shift)
 
 
-register_chooser(LogRank, LogRankChooser)
+register_evaluator(LogRank, LogRankEvaluator)

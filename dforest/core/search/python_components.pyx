@@ -26,7 +26,7 @@ from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport Node, Record, Split, df_rows
 
 from dforest.core.component import CriterionError, SplitterError
-from dforest.core.search.chooser import scores_statistics
+from dforest.core.search.split_evaluator import scores_statistics
 from dforest.core.search.node_view import frozen
 
 
@@ -66,7 +66,7 @@ cdef class PythonSplitterBase(Splitter):
         out.score = -1.0
         out.payload = NULL
         out.missing_left = out.only_missing_right = False
-        out.middle = out.threshold = 0.0
+        out.midpoint = out.threshold = 0.0
         if self.team is not None:
             self.team.check()              # these nodes take long: whether growing is to end
         self.cuts.open_node(node)

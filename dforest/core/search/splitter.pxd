@@ -169,7 +169,7 @@ cdef class Splitter(Component):
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil
 
     # Finish what `best_cut` may have put off; the best cut may change, even to one of a feature tried earlier.
-    cdef void settle(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil
+    cdef void finish_search(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil
 
     # Complete the split that won. By default: its threshold; NaN for a subset of categories.
     cdef int store_split(self, const Node* node, Split* split) except -1 nogil

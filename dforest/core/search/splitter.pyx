@@ -9,7 +9,7 @@ from libc.string cimport memcpy, memmove
 
 from dforest.core.prefetch cimport df_prefetch
 from dforest.core.threads cimport WAIT_LOCK, PyThread_acquire_lock, PyThread_release_lock
-from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, code_at, code_t, data_code, in_subset, middle_of, number_at
+from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, code_at, code_t, data_code, in_subset, midpoint_of, number_at
 from dforest.rules.cut cimport df_last_left, df_threshold_code
 from dforest.rules.feature_order cimport DF_MANY_FEATURES
 from dforest.rules.numerics cimport df_power
@@ -140,7 +140,8 @@ cdef class Splitter:
     of the former is the head of ``dforest/core/search/splitter.pxd``.
     """
 
-    methods_in_c = ("find_split", "best_cut", "draw_cut", "settle", "store_split", "goes_left", "open_leaf", "leaf_records")
+    methods_in_c = ("find_split", "best_cut", "draw_cut", "finish_search", "store_split", "goes_left", "open_leaf",
+                    "leaf_records")
     in_python = "dforest.splitter.PythonSplitter"
 
     def configure(self, Py_ssize_t max_features, bint one_hot=False, dict tuning=None, bint skip_constant_features=True,
@@ -349,7 +350,7 @@ cdef class Splitter:
         search.task.context = &search
         search.task.leader = self.member
         search.task.n_items = n
-        self.settle(node, &self.rules, out)
+        self.finish_search(node, &self.rules, out)
         search.leader = <PyObject*> self
         search.node = node
         search.before = search.best = out[0]
@@ -387,7 +388,7 @@ cdef class Splitter:
                 break
             (<Splitter> search.leader).found_constant[item] = self.try_feature(
                 search.node, (<Splitter> search.leader).first[item], &best)
-        self.settle(search.node, &self.rules, &best)
+        self.finish_search(search.node, &self.rules, &best)
         self.criterion.check()
         while best_item < search.task.n_items and (<Splitter> search.leader).first[best_item] != best.feature:
             best_item += 1
@@ -427,7 +428,7 @@ cdef class Splitter:
                 break
             n_counted += n_varying if self.skip_constant_features else self.order.n_drawn - n_drawn
         self.order.close()
-        self.settle(node, &self.rules, out)
+        self.finish_search(node, &self.rules, out)
         if out.feature < 0:
             return 0
         self.store_split(node, out)
@@ -488,7 +489,7 @@ cdef class Splitter:
         found.score = -1.0
         found.payload = NULL
         is_constant = self.best_cut(node, feature, &self.rules, &found)
-        self.settle(node, &self.rules, &found)
+        self.finish_search(node, &self.rules, &found)
         if found.score < 0.0:
             return is_constant
         if not in_subset(node.on_path, <uint32_t> feature):
@@ -508,7 +509,7 @@ cdef class Splitter:
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
         return self.cuts.find(node, &node.columns[feature], rules, best)
 
-    cdef void settle(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil:
+    cdef void finish_search(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil:
         pass
 
     cdef int store_split(self, const Node* node, Split* split) except -1 nogil:
@@ -526,7 +527,7 @@ cdef class Splitter:
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:
         cdef const Column* column = &node.columns[split.feature]
-        return middle_of(column, data_code(column, <uint32_t> split.code), data_code(column, code_above(node, column, split)))
+        return midpoint_of(column, data_code(column, <uint32_t> split.code), data_code(column, code_above(node, column, split)))
 
     cdef double ordinal_threshold(self, const Node* node, const Split* split) noexcept nogil:
         """The value before the lowest one on the right."""

@@ -2,8 +2,8 @@
 
 A left child's number is its parent's + 1, so only right children's numbers are kept. Arrays that are returned are new.
 
-A part of a tree (`dforest.core.tree.writer`) has holes where other parts belong. Between its holes lie ranges of nodes, and of
-what is kept of them. The ranges of all parts, one after another in preorder, are the tree:
+A part of a tree (`dforest.core.tree.writer`) has placeholders where other parts belong. Between its placeholders lie ranges of
+nodes, and of what is kept of them. The ranges of all parts, one after another in preorder, are the tree:
 
     part 0     0 1 (part 1) 7 8        a tree of the nodes 0 to 8, of which the nodes 2 to 6 were given away,
     part 1     2 (part 2) 6            and out of these the nodes 3 to 5
@@ -154,9 +154,9 @@ def take_ranges(array, const int64_t[::1] firsts not None, const int64_t[::1] le
     return found
 
 
-# Columns of a table of holes: the part that belongs there, the hole's node ...
+# Columns of a table of placeholders: the part that belongs there, the placeholder's node ...
 _PART, _NODE = 0, 1
-# ... and how much of each of these arrays of the part comes before the hole.
+# ... and how much of each of these arrays of the part comes before the placeholder.
 _COUNTS = {"leaves": 2, "inner": 3, "payload_lengths": 4, "payload_words": 5, "entries": 6}
 
 
@@ -166,8 +166,8 @@ def join_parts(parts):
     Parameters
     ----------
     parts : dict of int to (TreeArrays, ndarray)
-        Two or more parts by number, of which 0 has the root: a part's arrays, and its holes in preorder, of shape (n_holes, 7),
-        dtype int64.
+        Two or more parts by number, of which 0 has the root: a part's arrays, and its placeholders in preorder, of shape
+        (n_placeholders, 7), dtype int64.
 
     Returns
     -------
@@ -178,9 +178,9 @@ def join_parts(parts):
     while pending:
         part, i = pending.pop()
         ranges.append((part, i))
-        holes = parts[part][1]
-        if i < len(holes):
-            pending += [(part, i + 1), (int(holes[i, _PART]), 0)]
+        placeholders = parts[part][1]
+        if i < len(placeholders):
+            pending += [(part, i + 1), (int(placeholders[i, _PART]), 0)]
     split = {part: _split(*both) for part, both in parts.items()}
     fields = range(len(TreeArrays._fields))
     tree = TreeArrays(*(np.concatenate([split[part][field][i] for part, i in ranges]) for field in fields))
@@ -188,14 +188,14 @@ def join_parts(parts):
     return tree
 
 
-def _split(arrays, holes):
+def _split(arrays, placeholders):
     """For each of a part's arrays, a list of its ranges."""
     split = []
     for name, array in zip(TreeArrays._fields, arrays, strict=True):
         if name in _COUNTS:
-            edges = [0, *holes[:, _COUNTS[name]].tolist(), len(array)]
+            edges = [0, *placeholders[:, _COUNTS[name]].tolist(), len(array)]
             split.append([array[first:last] for first, last in zip(edges, edges[1:], strict=False)])
-        else:                    # the hole itself is left out
-            edges = [-1, *holes[:, _NODE].tolist(), len(array)]
+        else:                    # the placeholder itself is left out
+            edges = [-1, *placeholders[:, _NODE].tolist(), len(array)]
             split.append([array[first + 1:last] for first, last in zip(edges, edges[1:], strict=False)])
     return split

@@ -14,7 +14,7 @@ cdef struct Words:                 # a buffer of 64-bit words
 cdef int append_words(Words* to, const uint64_t* words, Py_ssize_t n) except -1 nogil
 
 # A buffer of n_bytes bytes as an array that does not own it: lent until the buffer grows or is freed.
-cdef lend(const void* buffer, size_t n_bytes, dtype)
+cdef view_of(const void* buffer, size_t n_bytes, dtype)
 
 
 cdef struct NodeRecord:
@@ -24,7 +24,7 @@ cdef struct NodeRecord:
     uint8_t missing_left
     uint8_t is_deferred            # see Split.is_deferred
 
-cdef struct Hole:                  # a node in whose place another part belongs
+cdef struct Placeholder:           # a node in whose place another part belongs
     int64_t part                   # number of the other part
     int64_t node                   # number of the node that keeps its place
     # How much this part has written before it
@@ -48,8 +48,8 @@ cdef class TreeWriter:
     cdef Words payloads            # of the nodes that have some, one after another
     cdef int64_t* payload_lengths  # [n_payloads] words of each
     cdef Py_ssize_t n_payloads, payload_room
-    cdef Hole* holes               # [n_holes] in preorder
-    cdef Py_ssize_t n_holes, hole_room
+    cdef Placeholder* placeholders  # [n_placeholders] in preorder
+    cdef Py_ssize_t n_placeholders, placeholder_room
 
     cdef int reserve(self, Py_ssize_t max_leaves) except -1
     cdef void clear(self) noexcept nogil
@@ -60,7 +60,7 @@ cdef class TreeWriter:
     # Make room for entries of the leaf appended last. OUT of the caller : [n, 2] where the pointer returned leads; how many of
     # them it filled, `n_entries` is to be raised by
     cdef int64_t* add_entries(self, Py_ssize_t n) except NULL nogil
-    cdef int add_hole(self, Py_ssize_t parent, bint is_right, int part) except -1 nogil
+    cdef int add_placeholder(self, Py_ssize_t parent, bint is_right, int part) except -1 nogil
 
     # Look up the deferred thresholds of the nodes from the one of a number on. IN columns : the data's
     cdef void look_up_thresholds(self, Py_ssize_t first, const Column* columns) noexcept nogil

@@ -1,8 +1,8 @@
 """The nodes of a tree, or of a part of one, as they are written, in preorder.
 
 A left child's number is its parent's + 1, so only the right child's is kept. What leaves keep, what inner nodes keep, and
-payloads lie in arrays of their own, in the order of their nodes. A *hole* is a node in whose place another part belongs; a node
-is *inner* if it is neither a leaf nor a hole.
+payloads lie in arrays of their own, in the order of their nodes. A *placeholder* is a node in whose place another part belongs; a
+node is *inner* if it is neither a leaf nor a placeholder.
 
 A `TreeWriter` belongs to one thread and owns its memory, which it uses again for the next part. The arrays that it gives are
 lent.
@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from dforest.core.types cimport middle_of
+from dforest.core.types cimport midpoint_of
 
 from dforest.core.forest.assembly import TreeArrays
 
@@ -27,7 +27,7 @@ cdef int append_words(Words* to, const uint64_t* words, Py_ssize_t n) except -1 
     return 0
 
 
-cdef lend(const void* buffer, size_t n_bytes, dtype):
+cdef view_of(const void* buffer, size_t n_bytes, dtype):
     cdef const uint8_t[::1] bytes
     if n_bytes == 0:
         return np.empty(0, dtype)
@@ -77,7 +77,7 @@ cdef class TreeWriter:
         free(self.inner)
         free(self.payloads.words)
         free(self.payload_lengths)
-        free(self.holes)
+        free(self.placeholders)
 
     cdef int reserve(self, Py_ssize_t max_leaves) except -1:
         """Make room for a tree of max_leaves leaves: memory that no tree fills is never written to, and costs nothing."""
@@ -87,7 +87,7 @@ cdef class TreeWriter:
 
     cdef void clear(self) noexcept nogil:
         """Begin a part."""
-        self.n_nodes = self.n_leaves = self.n_entries = self.n_inner = self.n_payloads = self.payloads.n = self.n_holes = 0
+        self.n_nodes = self.n_leaves = self.n_entries = self.n_inner = self.n_payloads = self.payloads.n = self.n_placeholders = 0
 
     cdef inline NodeRecord* add_node(self, Py_ssize_t parent, bint is_right) except NULL nogil:
         """Append a node, a leaf so far; the pointer returned is valid until the next one is appended."""
@@ -142,19 +142,19 @@ cdef class TreeWriter:
         ensure_room(<void**> &self.entries, &self.entry_room, self.n_entries + n, 2 * sizeof(int64_t))
         return self.entries + 2 * self.n_entries
 
-    cdef int add_hole(self, Py_ssize_t parent, bint is_right, int part) except -1 nogil:
+    cdef int add_placeholder(self, Py_ssize_t parent, bint is_right, int part) except -1 nogil:
         """Append a node in whose place another part belongs."""
-        cdef Hole* hole
-        ensure_room(<void**> &self.holes, &self.hole_room, self.n_holes + 1, sizeof(Hole))
-        hole = &self.holes[self.n_holes]
-        self.n_holes += 1
-        hole.part = part
-        hole.node = self.n_nodes
-        hole.leaves = self.n_leaves
-        hole.inner = self.n_inner
-        hole.payloads = self.n_payloads
-        hole.payload_words = self.payloads.n
-        hole.entries = self.n_entries
+        cdef Placeholder* placeholder
+        ensure_room(<void**> &self.placeholders, &self.placeholder_room, self.n_placeholders + 1, sizeof(Placeholder))
+        placeholder = &self.placeholders[self.n_placeholders]
+        self.n_placeholders += 1
+        placeholder.part = part
+        placeholder.node = self.n_nodes
+        placeholder.leaves = self.n_leaves
+        placeholder.inner = self.n_inner
+        placeholder.payloads = self.n_payloads
+        placeholder.payload_words = self.payloads.n
+        placeholder.entries = self.n_entries
         self.add_node(parent, is_right)
         return 0
 
@@ -182,26 +182,26 @@ cdef class TreeWriter:
             for i in range(n):
                 record = &self.nodes[at[i]]
                 memcpy(between, &record.threshold, sizeof(between))
-                record.threshold = middle_of(&columns[record.feature], between[0], between[1])
+                record.threshold = midpoint_of(&columns[record.feature], between[0], between[1])
             first = end
 
-    def hole_table(self):
-        """The fields of each `Hole` in the part at hand: ndarray of shape (n_holes, 7), dtype int64."""
-        table = np.empty((self.n_holes, sizeof(Hole) // sizeof(int64_t)), np.int64)
+    def placeholder_table(self):
+        """The fields of each `Placeholder` in the part at hand: ndarray of shape (n_placeholders, 7), dtype int64."""
+        table = np.empty((self.n_placeholders, sizeof(Placeholder) // sizeof(int64_t)), np.int64)
         cdef int64_t[:, ::1] to = table
-        if self.n_holes > 0:
-            memcpy(&to[0, 0], self.holes, self.n_holes * sizeof(Hole))
+        if self.n_placeholders > 0:
+            memcpy(&to[0, 0], self.placeholders, self.n_placeholders * sizeof(Placeholder))
         return table
 
     def arrays(self):
-        """The part at hand as `TreeArrays`, lent until the next part is begun; right children of leaves and holes are 0."""
-        nodes = lend(self.nodes, self.n_nodes * sizeof(NodeRecord), NODE_RECORD)
-        leaves = lend(self.leaves, self.n_leaves * self.n_leaf_words * sizeof(int64_t), np.int64)
+        """The part at hand as `TreeArrays`, lent until the next part begins; right children of leaves and placeholders are 0."""
+        nodes = view_of(self.nodes, self.n_nodes * sizeof(NodeRecord), NODE_RECORD)
+        leaves = view_of(self.leaves, self.n_leaves * self.n_leaf_words * sizeof(int64_t), np.int64)
         return TreeArrays(
             *(nodes[name] for name in NODE_RECORD.names),
             leaves.reshape(-1, self.n_leaf_words),
-            lend(self.inner, self.n_inner * self.n_node_values * sizeof(double), np.float64).reshape(-1, self.n_node_values),
-            lend(self.payload_lengths, self.n_payloads * sizeof(int64_t), np.int64),
-            lend(self.payloads.words, self.payloads.n * sizeof(uint64_t), np.uint64),
-            lend(self.entries, self.n_entries * 2 * sizeof(int64_t), np.int64).reshape(-1, 2),
+            view_of(self.inner, self.n_inner * self.n_node_values * sizeof(double), np.float64).reshape(-1, self.n_node_values),
+            view_of(self.payload_lengths, self.n_payloads * sizeof(int64_t), np.int64),
+            view_of(self.payloads.words, self.payloads.n * sizeof(uint64_t), np.uint64),
+            view_of(self.entries, self.n_entries * 2 * sizeof(int64_t), np.int64).reshape(-1, 2),
         )

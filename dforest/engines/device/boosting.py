@@ -47,7 +47,7 @@ class DeviceBoostingShard(BoostingShard):
         All rows.
     n_sums, n_outputs : int
         How many raw predictions a row has, and for how many of them a tree is.
-    n_middles : int
+    n_midpoints : int
         The outputs of a tree; 0: features have no directions.
     """
 
@@ -87,9 +87,9 @@ class DeviceBoostingShard(BoostingShard):
         if problem.loss.facts.leaf != "newton" and weights.integers is not None:
             self.integer_weight = device.array(weights.integers)
             self.exact_weight = None if weights.exact is None else device.array(weights.exact)
-        directions = problem.constraints.directions
-        self.directions = None if directions is None else device.array(directions.astype(np.int32))
-        self.n_middles = 0 if directions is None else self.n_outputs
+        monotonic_csts = problem.constraints.directions
+        self.monotonic_csts = None if monotonic_csts is None else device.array(monotonic_csts.astype(np.int32))
+        self.n_midpoints = 0 if monotonic_csts is None else self.n_outputs
         self.baseline = device.array(np.array(problem.baseline))
         limits = (
             rules.l1, rules.l2, rules.min_hessian, rules.categorical_smoothing, weights.unit, rules.min_samples_leaf,
@@ -197,7 +197,7 @@ class DeviceBoostingShard(BoostingShard):
                       self.device.array(np.ascontiguousarray(factors[:, k])), self.quantised, self.per * first)  # fmt: skip
 
     def find_cuts(self, open_nodes, features, exponents, bounds):
-        best = BestCuts(len(open_nodes), self.n_middles)
+        best = BestCuts(len(open_nodes), self.n_midpoints)
         entry_bytes = SUM_BYTES * self.n_outputs + 8 * self.room_numbers * int(self.is_wide.any())
         most_slots = self.tuning.histogram_bytes // (entry_bytes * int(self.n_entries.sum()))
         if len(open_nodes) <= most_slots and self._are_all(features):
@@ -342,7 +342,7 @@ class DeviceBoostingShard(BoostingShard):
         cuts : ndarray of shape (n_pairs,), dtype df_boost_cut
         words : ndarray of shape (n_words,), dtype uint64
             Their subsets, one after another.
-        middles : ndarray of shape (n_pairs, n_middles), dtype float64
+        midpoints : ndarray of shape (n_pairs, n_midpoints), dtype float64
             Where they part the steps of nodes.
         """
         device, n = self.device, len(pairs.node)
@@ -356,18 +356,18 @@ class DeviceBoostingShard(BoostingShard):
         table["entry"], table["word"] = pairs.entries[:-1], pairs.words[:-1]
         memory = device.empty((int(rooms[-1]),), np.float64) if rooms[-1] else None
         subsets = device.empty((int(pairs.words[-1]),), np.uint64) if pairs.words[-1] else None
-        cuts, middles = device.empty((n,), record("df_boost_cut")), None
+        cuts, midpoints = device.empty((n,), record("df_boost_cut")), None
         if bounds is not None:
-            bounds, middles = device.array(np.ascontiguousarray(bounds)), device.empty((n, self.n_middles), np.float64)
+            bounds, midpoints = device.array(np.ascontiguousarray(bounds)), device.empty((n, self.n_midpoints), np.float64)
         # Categories, and several outputs, are for one item of a group.
         is_shared = self.n_outputs == 1 and not self.is_category[pairs.feature].all()
         n_items = self.tuning.n_items if is_shared else self.tuning.few_items
         device.run("df_boost_find_cuts", min(n, self.tuning.n_groups), self.columns, device.array(table), n, self.n_outputs,
                    histograms.shape[1], histograms, self.limits,
-                   device.array(np.ascontiguousarray(exponents)), self.directions, bounds, memory, subsets, cuts, middles,
+                   device.array(np.ascontiguousarray(exponents)), self.monotonic_csts, bounds, memory, subsets, cuts, midpoints,
                    n_items=n_items, n_local=n_local)  # fmt: skip
-        middles = np.zeros((n, 0)) if middles is None else middles.get()
-        return cuts.get(), NO_SUBSET if subsets is None else subsets.get(), middles
+        midpoints = np.zeros((n, 0)) if midpoints is None else midpoints.get()
+        return cuts.get(), NO_SUBSET if subsets is None else subsets.get(), midpoints
 
     def _with_others(self, open_nodes):
         """Nodes, and after them, if some rows were not drawn, the same nodes with the runs of such rows."""
@@ -470,7 +470,7 @@ class DeviceBoostingShard(BoostingShard):
         columns = (np.ascontiguousarray(rows[name]) for name in ("y", "raw", "weight"))
         return self._leaf_values(*columns, np.bincount(rows["node"], minlength=len(open_nodes)))
 
-    def move_on(self, open_nodes, values):
+    def update_raw_predictions(self, open_nodes, values):
         nodes = self._with_others(open_nodes)
         values = np.concatenate([values] * (len(nodes) // max(1, len(open_nodes))))
         chunks, there = self._cut_up(nodes)

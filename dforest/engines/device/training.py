@@ -120,7 +120,7 @@ class Training:
         problem["one_hot"] = splitter.one_hot
         problem["max_categories"] = layout.max_categories
         problem["subset_words"] = layout.subset_words
-        problem["is_bounded"] = stated.directions.any()
+        problem["is_bounded"] = stated.monotonic_csts.any()
         problem["n_directions"] = layout.n_directions
         problem["n_label_orders"] = layout.n_label_orders
         problem["n_label_ranks"] = layout.n_label_ranks

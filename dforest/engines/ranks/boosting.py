@@ -76,7 +76,7 @@ class RankBoostingShard(BoostingShard):
         all_features = np.tile(np.arange(len(self.own.n_entries), dtype=features.dtype), (len(features), 1))
         if np.array_equal(features, all_features) and node_bytes <= self.ranks.room:
             return self._find_all_cuts(open_nodes, exponents, bounds, node_bytes)
-        best, own_nodes = BestCuts(len(open_nodes), self.own.n_middles), self._own(open_nodes)
+        best, own_nodes = BestCuts(len(open_nodes), self.own.n_midpoints), self._own(open_nodes)
         for pairs in self.own.pairs(features).batches(self.ranks.room // (SUM_BYTES * self.own.n_outputs)):
             best.take(pairs, *self._best_cuts(own_nodes, pairs, exponents, bounds))
         return best.found
@@ -93,9 +93,9 @@ class RankBoostingShard(BoostingShard):
         sums = ranks.sum_scattered(sums, pairs.entries[edges])
         share = pairs.some(edges[ranks.rank], edges[ranks.rank + 1])
         by_output = own.device.array(np.ascontiguousarray(np.moveaxis(sums, 1, 0)))
-        cuts, words, middles = own.best_cuts(share, by_output, exponents, bounds)
-        middles = np.zeros((len(pairs.node), 0)) if bounds is None else np.concatenate(ranks.gather(middles))
-        return np.concatenate(ranks.gather(cuts)), np.concatenate(ranks.gather(words)), middles
+        cuts, words, midpoints = own.best_cuts(share, by_output, exponents, bounds)
+        midpoints = np.zeros((len(pairs.node), 0)) if bounds is None else np.concatenate(ranks.gather(midpoints))
+        return np.concatenate(ranks.gather(cuts)), np.concatenate(ranks.gather(words)), midpoints
 
     def _find_all_cuts(self, open_nodes, exponents, bounds, node_bytes):
         """`find_cuts` of all features. node_bytes : of the histograms of a node"""
@@ -107,7 +107,7 @@ class RankBoostingShard(BoostingShard):
             sums[row_range] = self._kept[parent] - sums[sibling]
         for row_range in row_ranges:
             self._kept.pop(self._families.parent_of(row_range), None)
-        own = BestCuts(len(row_ranges), self.own.n_middles)
+        own = BestCuts(len(row_ranges), self.own.n_midpoints)
         if first < end:
             pairs = self.own.pairs(np.tile(np.arange(first, end, dtype=np.int32), (len(row_ranges), 1)))
             n_entries = int(self._entries[end] - self._entries[first])
@@ -148,15 +148,15 @@ class RankBoostingShard(BoostingShard):
         """`found` of the best cuts of all ranks' shares, given those of this rank's: of equal ones the first one."""
         cuts = np.stack(self.ranks.gather(own.cuts))
         rank = cuts["score"].argmax(axis=0)
-        best, middles = cuts[rank, np.arange(len(rank))], own.middles
-        if self.own.n_middles:
-            middles = np.stack(self.ranks.gather(own.middles))[rank, np.arange(len(rank))]
+        best, midpoints = cuts[rank, np.arange(len(rank))], own.midpoints
+        if self.own.n_midpoints:
+            midpoints = np.stack(self.ranks.gather(own.midpoints))[rank, np.arange(len(rank))]
         if not self.own.n_words.any():
-            return best, own.subsets, middles
+            return best, own.subsets, midpoints
         words = self.ranks.gather(np.concatenate(own.subsets))
         n_words = np.where(np.isneginf(cuts["score"]), 0, self.own.n_words[cuts["feature"]])
         firsts = np.cumsum(n_words, axis=1) - n_words
-        return best, [words[r][firsts[r, i] :][: n_words[r, i]] for i, r in enumerate(rank.tolist())], middles
+        return best, [words[r][firsts[r, i] :][: n_words[r, i]] for i, r in enumerate(rank.tolist())], midpoints
 
     def partition(self, open_nodes, cuts, subsets):
         own = self._own(open_nodes)
@@ -183,8 +183,8 @@ class RankBoostingShard(BoostingShard):
     def own_values(self, open_nodes):
         return self.own.own_values(open_nodes, np.concatenate(self.ranks.gather(self.own.rows_of(self._own(open_nodes)))))
 
-    def move_on(self, open_nodes, values):
-        self.own.move_on(self._own(open_nodes), values)
+    def update_raw_predictions(self, open_nodes, values):
+        self.own.update_raw_predictions(self._own(open_nodes), values)
 
     def raw_sums(self):
         return self.own.raw_sums()

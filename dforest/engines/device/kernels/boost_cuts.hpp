@@ -5,18 +5,18 @@
 #include "boost.hpp"
 
 // What cuts of a node have to keep to in an output, given the bounds of all outputs.
-DF_INLINE df_boost_constraint df_boost_constraint_in(const double *bounds, int64_t output, int32_t direction)
+DF_INLINE df_boost_constraint df_boost_constraint_in(const double *bounds, int64_t output, int32_t monotonic_cst)
 {
-    const df_boost_constraint constraint = {{bounds[2 * output], bounds[2 * output + 1]}, direction};
+    const df_boost_constraint constraint = {{bounds[2 * output], bounds[2 * output + 1]}, monotonic_cst};
     return constraint;
 }
 
 // The best cut of a column by all outputs together. IN histograms : of the first output; `step` numbers on is the next one's;
-// bounds : [n_outputs, 2] or NULL; OUT middles : [n_outputs] where the cut parts steps, if there are bounds and a direction
+// bounds : [n_outputs, 2] or NULL; OUT midpoints : [n_outputs] where the cut parts steps, if there are bounds and a direction
 static inline void df_boost_find_of_outputs(const df_column *column, const int32_t *exponents, int64_t n_outputs,
                                             const int64_t *histograms, int64_t step, const df_boost_limits *rules,
-                                            const double *bounds, int32_t direction, const df_boost_room *room,
-                                            df_boost_outputs *outputs, uint64_t *subset, df_boost_cut *cut, double *middles)
+                                            const double *bounds, int32_t monotonic_cst, const df_boost_room *room,
+                                            df_boost_outputs *outputs, uint64_t *subset, df_boost_cut *cut, double *midpoints)
 {
     const int n_codes = (int) column->n_codes, has_missing = (int) column->has_missing, n_all = n_codes + has_missing;
     const auto limits_of = [&](int64_t k) {
@@ -54,19 +54,20 @@ static inline void df_boost_find_of_outputs(const df_column *column, const int32
     for (int64_t k = 0; k < n_outputs; k++) {
         const df_boost_limits limit = limits_of(k);
         const df_boost_entries entries = entries_of(k);
-        df_boost_constraint constraint = {df_no_bounds(), direction};
+        df_boost_constraint constraint = {df_no_bounds(), monotonic_cst};
         if (bounds)
-            constraint = df_boost_constraint_in(bounds, k, direction);
+            constraint = df_boost_constraint_in(bounds, k, monotonic_cst);
         df_boost_add_output_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, order, n, &limit, bounds ? &constraint : 0, unit_of(k),
                                k == 0, room, outputs);
     }
     df_boost_choose_of_outputs(outputs, n, cut);
-    for (int64_t k = 0; k < (bounds && direction ? n_outputs : 0); k++) {
+    for (int64_t k = 0; k < (bounds && monotonic_cst ? n_outputs : 0); k++) {
         const df_boost_limits limit = limits_of(k);
         const df_boost_entries entries = entries_of(k);
         df_boost_sums total;
         const df_boost_sums left = df_boost_sums_on_left(DF_WIDE_WORDS, &entries, n_codes, has_missing, cut, &total);
-        middles[k] = df_cut_middle(&limit, left, total, df_boost_constraint_in(bounds, k, direction).bounds, direction);
+        midpoints[k] = df_cut_midpoint(&limit, left, total, df_boost_constraint_in(bounds, k, monotonic_cst).bounds,
+                                       monotonic_cst);
     }
     if (order)
         df_boost_write_subset(order, n, n_codes, subset, (n_all + 63) / 64, cut);
@@ -152,14 +153,14 @@ DF_INLINE void df_boost_cut_together(const df_group &group, const df_boost_sums 
 // IN columns : [n_features]; pairs : [n_pairs]; histograms : [n_outputs, n_entries, 3]
 // IN rules : what cuts are judged by, in units of the loss
 // IN exponents : [n_nodes, n_outputs, 2] of narrow gradients and hessians
-// IN directions : [n_features] or NULL, with monotonic constraints; bounds : [n_nodes, n_outputs, 2] of steps, in their units
+// IN monotonic_csts : [n_features] or NULL, with monotonic constraints; bounds : [n_nodes, n_outputs, 2] of steps, in their units
 // OUT cuts : [n_pairs]; subsets : a bit for each code that goes left, of columns of categories
-// OUT middles : [n_pairs, n_outputs] where cuts part the steps of nodes; 0 where there is no direction; NULL without constraints
-// SCRATCH rooms : of the pairs that have one; others have the group's own memory
+// OUT midpoints : [n_pairs, n_outputs] where cuts part the steps of nodes; 0 where there is no direction; NULL without
+// constraints SCRATCH rooms : of the pairs that have one; others have the group's own memory
 DF_KERNEL df_boost_find_cuts(const df_column *columns, const df_boost_pair *pairs, int64_t n_pairs, int64_t n_outputs,
                              int64_t n_entries, const int64_t *histograms, const df_boost_limits *rules,
-                             const int32_t *exponents, const int32_t *directions, const double *bounds, double *rooms,
-                             uint64_t *subsets, df_boost_cut *cuts, double *middles, DF_LOCAL)
+                             const int32_t *exponents, const int32_t *monotonic_csts, const double *bounds, double *rooms,
+                             uint64_t *subsets, df_boost_cut *cuts, double *midpoints, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -169,13 +170,13 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const df_boost_pair *pair
             const df_boost_limits limit = df_boost_limits_of(rules, own[0], own[1]);
             const df_column *column = columns + pair->feature;
             const int n_codes = (int) column->n_codes, has_missing = (int) column->has_missing, n = n_codes + has_missing;
-            const double *own_bounds = directions ? bounds + 2 * n_outputs * pair->node : 0;
-            const int32_t direction = directions ? directions[pair->feature] : 0;
-            double *own_middles = directions ? middles + n_outputs * at : 0;
+            const double *own_bounds = monotonic_csts ? bounds + 2 * n_outputs * pair->node : 0;
+            const int32_t monotonic_cst = monotonic_csts ? monotonic_csts[pair->feature] : 0;
+            double *own_midpoints = monotonic_csts ? midpoints + n_outputs * at : 0;
             df_boost_constraint constraint = {df_no_bounds(), 0};
-            if (directions)
-                constraint = df_boost_constraint_in(own_bounds, 0, direction);
-            const df_boost_constraint *constrained = directions ? &constraint : 0;
+            if (monotonic_csts)
+                constraint = df_boost_constraint_in(own_bounds, 0, monotonic_cst);
+            const df_boost_constraint *constrained = monotonic_csts ? &constraint : 0;
             const df_boost_entries entries = {0, (const df_boost_sums *) (histograms + 3 * pair->entry), 0, 0, 0};
             df_boost_cut *cut = cuts + at;
             const int lanes = df_whole_lanes(n);
@@ -187,22 +188,22 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const df_boost_pair *pair
             group.each([&](int64_t item) {
                 if (item > 0)
                     return;
-                for (int64_t k = 0; k < (directions ? n_outputs : 0); k++)
-                    own_middles[k] = 0.0;
+                for (int64_t k = 0; k < (monotonic_csts ? n_outputs : 0); k++)
+                    own_midpoints[k] = 0.0;
                 if (n_outputs > 1) {
                     df_boost_outputs outputs = df_boost_outputs_at(memory + DF_ROOM_NUMBERS * (int64_t) lanes, lanes);
                     df_boost_find_of_outputs(column, own, n_outputs, histograms + 3 * pair->entry, 3 * n_entries, rules,
-                                             own_bounds, direction, &room, &outputs, subsets + pair->word, cut,
-                                             own_middles);
+                                             own_bounds, monotonic_cst, &room, &outputs, subsets + pair->word, cut,
+                                             own_midpoints);
                 } else if (column->kind == DF_CATEGORICAL)
                     df_boost_subset_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, &limit, constrained, &room,
                                        subsets + pair->word, (n + 63) / 64, cut);
                 else if (!is_shared)
                     df_boost_cut_in(DF_WIDE_WORDS, &entries, n_codes, has_missing, &limit, constrained, &room, cut);
-                if (n_outputs == 1 && direction) {
+                if (n_outputs == 1 && monotonic_cst) {
                     const df_boost_sums left = {cut->gradient_left, cut->hessian_left, cut->n_left};
                     const df_boost_sums total = {cut->gradient, cut->hessian, cut->n};
-                    own_middles[0] = df_cut_middle(&limit, left, total, constraint.bounds, direction);
+                    own_midpoints[0] = df_cut_midpoint(&limit, left, total, constraint.bounds, monotonic_cst);
                 }
                 cut->feature = pair->feature;
             });

@@ -178,8 +178,9 @@ DF_KERNEL df_move_keys(const char *keys, int64_t is_double, int64_t n_rows, int6
     }
 }
 
-// Allocate the sorted keys of a column to at most `bins` bins, by the rule of rules/bins.h, each key weighing 1. Only those values
-// are looked at that may end a bin: the one that brings the bin up to its share, and the first one that has too few values above.
+// Allocate the sorted keys of a column to at most `bins` bins, by the rule of rules/bins.h, each key weighing 1. Only those
+// values are looked at that may end a bin: the one that brings the bin up to its share, and the first one that has too few values
+// above.
 //
 // IN keys : [n]
 // OUT tops : [bins] where the keys of the highest value begin, of the next one, ...; lows, highs : [bins] keys of each bin

@@ -24,9 +24,9 @@ typedef struct {
 } df_fall;
 
 // Whether a cut keeps to the node's bounds and the feature's direction. IN fall : see df_compare
-// OUT middle : between what its sides predict
-DF_CALLED bool df_keeps_bounds(const df_problem *p, const df_node *node, int32_t direction, const int64_t *left,
-                               const int64_t *total, const df_fall *fall, double *middle)
+// OUT midpoint : between what its sides predict
+DF_CALLED bool df_keeps_bounds(const df_problem *p, const df_node *node, int32_t monotonic_cst, const int64_t *left,
+                               const int64_t *total, const df_fall *fall, double *midpoint)
 {
     const df_open_node *at = &node->open_node;
     int64_t right[4]; // a feature has a direction with two classes at most
@@ -34,8 +34,8 @@ DF_CALLED bool df_keeps_bounds(const df_problem *p, const df_node *node, int32_t
         right[k] = total[k] - left[k];
     const double a = fall ? df_target_of(fall->left, at->centre, at->exponent) : df_prediction(p, node, left);
     const double b = fall ? df_target_of(fall->right, at->centre, at->exponent) : df_prediction(p, node, right);
-    *middle = df_has_classes(p) ? df_middle_fraction(a, b) : df_middle_prediction(a, b);
-    return df_is_allowed(node->open_node.lower, node->open_node.upper, direction, a, b);
+    *midpoint = df_has_classes(p) ? df_midpoint_fraction(a, b) : df_midpoint_prediction(a, b);
+    return df_is_allowed(node->open_node.lower, node->open_node.upper, monotonic_cst, a, b);
 }
 
 // A score as a fraction: most cuts need no division, see df_may_exceed.
@@ -69,7 +69,7 @@ typedef struct {
     double score;              // -1: none yet
     uint32_t code, above;
     int64_t n_left;
-    double middle;
+    double midpoint;
     int64_t imbalance;         // see numerics.h
 } df_leader;
 
@@ -84,9 +84,9 @@ DF_INLINE void df_compare(const df_problem *p, const df_node *node, const df_col
                           const int64_t *total, const df_fall *fall, uint32_t code, uint32_t above, int64_t n_left,
                           df_leader *leader)
 {
-    double middle = 0.0;
+    double midpoint = 0.0;
     if (!df_is_valid(&node->rules, left, total)
-        || (column->direction != 0 && !df_keeps_bounds(p, node, column->direction, left, total, fall, &middle)))
+        || (column->monotonic_cst != 0 && !df_keeps_bounds(p, node, column->monotonic_cst, left, total, fall, &midpoint)))
         return;
     const df_fraction parts = df_score_parts<n_words>(p, node, left, total, fall);
     if (!df_may_exceed(parts.numerator, parts.unit, leader->parts.numerator, leader->parts.unit))
@@ -100,7 +100,7 @@ DF_INLINE void df_compare(const df_problem *p, const df_node *node, const df_col
         leader->code = code;
         leader->above = above;
         leader->n_left = n_left;
-        leader->middle = middle;
+        leader->midpoint = midpoint;
     }
 }
 
@@ -109,7 +109,7 @@ DF_INLINE void df_take_cut(df_split *cut, const df_leader *leader, int64_t n_mis
     cut->score = leader->score;
     cut->code = leader->code;
     cut->above = leader->above;
-    cut->middle = leader->middle;
+    cut->midpoint = leader->midpoint;
     cut->missing_left = df_missing_goes_left(leader->n_left, n_missing, missing_left, n);
     cut->only_missing = df_only_missing_right(leader->n_left, n_missing, missing_left, n);
 }

@@ -37,7 +37,7 @@ typedef struct {
     df_node node;
     int64_t n_values;          // that occur
     int64_t n_cuts;
-    int64_t n_directions;      // 2: there are missing values, ...
+    int64_t n_missing_sides;   // 2: there are missing values, ...
     int64_t first_missing;     // ... from this position on
     uint32_t cut_code;         // of a random cut
 } df_median_state;
@@ -46,8 +46,8 @@ typedef struct {
 typedef struct {
     df_median_state *state;
     df_sums *before;           // [n + 1] over the positions before each one
-    df_query *queries;         // [1 + 2 * n_directions * n_cuts] the node, and the sides of cuts
-    df_fall *falls;            // [n_directions * n_cuts]
+    df_query *queries;         // [1 + 2 * n_missing_sides * n_cuts] the node, and the sides of cuts
+    df_fall *falls;            // [n_missing_sides * n_cuts]
     uint64_t *sort_keys;       // [n]
     uint64_t *other_sort_keys;  // [n]
     uint32_t *ranks;           // [n] by position
@@ -74,8 +74,8 @@ DF_INLINE df_median_room df_median_room_at(const df_problem *p, char *memory, in
     room.state = (df_median_state *) memory;
     room.before = (df_sums *) (memory + DF_SHARED_BYTES);
     room.queries = (df_query *) (room.before + n + 1);
-    room.falls = (df_fall *) (room.queries + 1 + 2 * p->n_directions * n_cuts);
-    room.sort_keys = (uint64_t *) (room.falls + p->n_directions * n_cuts);
+    room.falls = (df_fall *) (room.queries + 1 + 2 * p->n_missing_sides * n_cuts);
+    room.sort_keys = (uint64_t *) (room.falls + p->n_missing_sides * n_cuts);
     room.other_sort_keys = room.sort_keys + n;
     room.ranks = (uint32_t *) (room.other_sort_keys + n);
     room.other_ranks = room.ranks + n;
@@ -336,7 +336,7 @@ DF_INLINE void df_order_records(const df_group &group, const df_placer &placer, 
             return;
         const bool has_missing = sorted[n - 1] >> 32 == placer.missing();
         state->n_values -= has_missing;
-        state->n_directions = 1 + has_missing;
+        state->n_missing_sides = 1 + has_missing;
         state->first_missing = room.starts[state->n_values];
         state->n_cuts = placer.p->is_random ? 1 : state->n_values + (is_single && has_missing);
         if (state->n_values == 0 || state->n_values + has_missing < 2)
@@ -349,7 +349,7 @@ DF_INLINE void df_find_falls(const df_group &group, const df_problem *p, const d
                              int64_t n_all, int64_t n, bool is_single, const df_median_room &room)
 {
     const df_median_state *state = room.state;
-    const int64_t n_directions = state->n_directions, n_falls = state->n_cuts * n_directions;
+    const int64_t n_missing_sides = state->n_missing_sides, n_falls = state->n_cuts * n_missing_sides;
     if (n_falls == 0)
         return;
     group.each([&](int64_t item) {
@@ -368,9 +368,9 @@ DF_INLINE void df_find_falls(const df_group &group, const df_problem *p, const d
                 room.queries[0] = {{{0, 0}, 0}, {0, 0}, {(uint32_t) n, 0}, 0};
             for (int64_t i = item; i < n_falls; i += group.n_items) {
                 const uint32_t middle = (uint32_t) state->first_missing, end = (uint32_t) n;
-                const bool missing_left = i % n_directions;
+                const bool missing_left = i % n_missing_sides;
                 uint32_t first, last;
-                df_left_positions(p, room, is_single, i / n_directions, &first, &last);
+                df_left_positions(p, room, is_single, i / n_missing_sides, &first, &last);
                 room.queries[1 + 2 * i] = {{{0, 0}, 0}, {first, middle}, {last, missing_left ? end : middle}, 0};
                 room.queries[2 + 2 * i] = {{{0, 0}, 0}, {0, last}, {first, missing_left ? middle : end}, 0};
             }

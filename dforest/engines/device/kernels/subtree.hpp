@@ -530,10 +530,10 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_wor
             group.each([&](int64_t item) {
                 if (item > 0)
                     return;
-                const int32_t direction = fit->columns[shared->best.feature].direction;
+                const int32_t monotonic_cst = fit->columns[shared->best.feature].monotonic_cst;
                 for (int right = 1; right >= 0; right--) { // the left one comes next
                     df_open_node *child = pending + shared->n_pending++;
-                    *child = df_child_of(&shared->node.open_node, right, shared->n_left, direction, shared->best.middle);
+                    *child = df_child_of(&shared->node.open_node, right, shared->n_left, monotonic_cst, shared->best.midpoint);
                     child->right = right ? (uint32_t) shared->n_grown + 1 : 0;
                 }
             });

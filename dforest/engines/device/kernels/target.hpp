@@ -585,7 +585,7 @@ DF_CALLED double df_leaf_median(const Group &group, int64_t n, double lo, double
         return sum;
     });
     const df_median median = df_find_median(group, n, total, [&](int64_t i) { return df_ordered_key64(y(i)); }, weight);
-    return df_middle_of_medians(df_value64(median.key), df_value64(median.next), median.weight, total);
+    return df_midpoint_of_medians(df_value64(median.key), df_value64(median.next), median.weight, total);
 }
 
 #endif

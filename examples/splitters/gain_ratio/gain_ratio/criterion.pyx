@@ -17,10 +17,10 @@ from libc.stdint cimport int16_t, int64_t, uint16_t, uint32_t, uint64_t
 from dforest.core.component cimport CONTRACT
 from dforest.core.loops cimport DF_UNORDERED, df_cut, df_unordered
 from dforest.core.search.criterion cimport ClassCriterion, Criterion, Entropy
-from dforest.core.search.chooser cimport FastScans
+from dforest.core.search.split_evaluator cimport FastScans
 
 from dforest.core.component import declare_contract
-from dforest.core.search.chooser import register_scans
+from dforest.core.search.split_evaluator import register_scans
 
 cdef extern from "rules/numerics.h" nogil:
     const double DF_LOG2_E

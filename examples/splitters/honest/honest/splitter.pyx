@@ -117,7 +117,7 @@ cdef class HonestSplitter(Splitter):
 
     cdef int prepare(self, DataView data, Criterion criterion) except -1:
         for j in range(data.n_features):
-            if data.columns[j].direction:
+            if data.columns[j].monotonic_cst:
                 raise ValueError("monotonic_cst: an honest tree predicts means of rows that its splits were not chosen by, and "
                                  "they may be in another order")
         return 0

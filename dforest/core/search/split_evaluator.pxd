@@ -1,13 +1,13 @@
-"""The chooser: which cut of a list is the best one, and whether it is better than what a search has so far.
+"""The evaluator: which cut of a list is the best one, and whether it is better than what a search has so far.
 
-Criteria whose scores follow from statistics share one chooser. A criterion for which they do not (absolute error: medians
-of two sets say nothing about that of their union) has a chooser of its own, registered beside it; criteria derived from it
+Criteria whose scores follow from statistics share one evaluator. A criterion for which they do not (absolute error: medians
+of two sets say nothing about that of their union) has a evaluator of its own, registered beside it; criteria derived from it
 have it too.
 
 *Fast scans* are quicker ways to find what a criterion's `best_cut` finds, registered beside the criterion as well. Draws of
 weight 1 are packed into words, which are scored many at once. A scan must find the cut that `best_cut` finds, with its score, to
-the bit; but where the best score is 0, any of the cuts that score 0 will do, as the forest then takes the evenest. What the scans
-of a criterion from elsewhere answer is checked before it is used.
+the bit; but where the best score is 0, any of the cuts that score 0 will do, as the forest then takes the most balanced. What the
+scans of a criterion from elsewhere answer is checked before it is used.
 
     cdef class MyScans(FastScans):
         ...
@@ -19,7 +19,7 @@ registers its own. Each thread has its own `FastScans`, made for its criterion, 
 
 In nodes of few records, the cuts of a feature of numbers are found and scored at once (unordered.h): no list is made.
 `UnorderedRecords` finds what a search through a list finds, but for one thing: where the best cut scores 0, it need not be the
-evenest.
+most balanced.
 """
 cimport cython
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -75,10 +75,10 @@ cdef struct Choice:
     Py_ssize_t entry          # its place in the list; -1: no cut is allowed
     double score              # -1: no cut is allowed
     int64_t imbalance         # of a cut that scores 0, else 0: see numerics.h
-    double middle             # as Split.middle
+    double midpoint           # as Split.midpoint
 
 
-cdef class Chooser:
+cdef class SplitEvaluator:
     cdef Criterion criterion
     cdef FastScans scans             # None: there are none
     cdef bint is_user_defined        # the criterion is not dforest's own: what its scans say is checked
@@ -86,7 +86,7 @@ cdef class Chooser:
     cdef readonly bint is_bounded    # some feature has a direction
     cdef int64_t* valid              # [cuts, n_words] statistics of the valid cuts
     cdef uint32_t* valid_at          # [cuts] their places in the list
-    cdef double* middles             # [cuts] what Split.middle would be
+    cdef double* midpoints           # [cuts] what Split.midpoint would be
 
     # Get ready for a node.
     cdef void open_node(self, const Node* node) noexcept nogil
@@ -96,7 +96,7 @@ cdef class Chooser:
     cdef Py_ssize_t choose(self, const Node* node, const Column* column, CutList* cuts, const LeafRules* rules,
                            Split* best) noexcept nogil
 
-    # The first of the best cuts that are valid; of cuts that score 0, the first of the evenest. missing_left: whether the
+    # The first of the best cuts that are valid; of cuts that score 0, the first of the most balanced. missing_left: whether the
     # missing values are on the left, where `add_missing` has put them unless the list is packed.
     cdef Choice best_entry(self, const Node* node, const Column* column, const CutList* cuts, bint missing_left,
                            const LeafRules* rules) noexcept nogil
@@ -106,11 +106,11 @@ cdef class Chooser:
                                const LeafRules* rules) noexcept nogil
 
 
-# The class of the chooser of a criterion.
-cdef chooser_class_of(Criterion criterion)
+# The class of the evaluator of a criterion.
+cdef evaluator_class_of(Criterion criterion)
 
 # The first of the best among cuts each of which has more on its left than the one before; of cuts that score 0, the first
-# of the evenest. IN left : [n, n_words]
+# of the most balanced. IN left : [n, n_words]
 cdef Choice best_of_run(Criterion criterion, const int64_t* left, Py_ssize_t n, const int64_t* total,
                         const LeafRules* rules) noexcept nogil
 

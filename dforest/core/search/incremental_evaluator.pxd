@@ -1,13 +1,13 @@
 from libc.stdint cimport int64_t, uint64_t
 
-from dforest.core.search.chooser cimport Chooser
+from dforest.core.search.split_evaluator cimport SplitEvaluator
 from dforest.core.search.cut_list cimport CutList
 from dforest.core.sorting cimport insertion_sort, radix_sort
 from dforest.core.types cimport Column, Node
 
 
 # A subclass keeps what it knows of the left side, and is told which records go there and which leave it.
-cdef class MovingChooser(Chooser):
+cdef class IncrementalEvaluator(SplitEvaluator):
     cdef Py_ssize_t* start           # [n_records + 2] where the records of each value begin in CutList.sorted
 
     # Let nothing be on the left. is_single_cut : whether only one cut is scored before the next call

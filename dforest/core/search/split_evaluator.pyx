@@ -1,13 +1,13 @@
-"""The best cut of a list, or of a small node without a list, and the fast scans of the built-in criteria: see chooser.pxd.
+"""The best cut of a list, or of a small node without a list, and fast scans of the built-in criteria: see split_evaluator.pxd.
 
 Missing values go right first, then left with every cut. As left sides of a run grow from one cut to the next, the cuts that
-satisfy the leaf rules are a run among them, and the criterion picks the best of that run; if none scores above 0, the evenest
-is taken (df_imbalance, numerics.h). With a feature that has a direction, each side of a cut has to predict within the node's
-bounds, and in the right order; such cuts, and single categories, are tested one by one.
+satisfy the leaf rules are a run among them, and the criterion picks the best of that run; if none scores above 0, the most
+balanced is taken (df_imbalance, numerics.h). With a feature that has a direction, each side of a cut has to predict within the
+node's bounds, and in the right order; such cuts, and single categories, are tested one by one.
 
 A `UnorderedRecords` has up to 64 records, in no order.
 
-A `FastScans` owns nothing; its loops are those of `dforest.core.loops`. A `Chooser` and a `UnorderedRecords`
+A `FastScans` owns nothing; its loops are those of `dforest.core.loops`. A `SplitEvaluator` and a `UnorderedRecords`
 belong to one thread each, and own their scratch; the lists are a producer's.
 """
 cimport cython
@@ -23,11 +23,11 @@ from dforest.core.search.cut_list cimport CLASS_COUNTERS, ONE_VS_REST, RUN, SING
 from dforest.core.search.outputs cimport own_criterion
 from dforest.core.search.packed_sums cimport DF_COUNTED_CLASSES, df_pack_sum
 from dforest.core.types cimport CLASS_WEIGHTS, Record, code_at
-from dforest.rules.bounds cimport df_middle_prediction
+from dforest.rules.bounds cimport df_midpoint_prediction
 from dforest.rules.criteria cimport df_measure_squares
 from dforest.rules.cut cimport df_is_allowed, df_is_valid, df_leads_left, df_valid_run
 from dforest.rules.numerics cimport df_imbalance
-from dforest.rules.class_fractions cimport df_middle_fraction
+from dforest.rules.class_fractions cimport df_midpoint_fraction
 
 from dforest.core.search.criterion import Gini
 from dforest.core.search.regression import SquaredError
@@ -69,7 +69,7 @@ cdef FastScans scans_of(Criterion criterion):
 
 
 cdef class FastScans:
-    """Base class; see chooser.pxd. One that sets none of its attributes is never asked.
+    """Base class; see split_evaluator.pxd. One that sets none of its attributes is never asked.
 
     Parameters
     ----------
@@ -148,32 +148,32 @@ register_scans(Gini, GiniScans)
 register_scans(SquaredError, SquareScans)
 
 
-cdef dict _choosers = {}       # Chooser by class of criterion
+cdef dict _evaluators = {}     # SplitEvaluator by class of criterion
 
 
-def register_chooser(type criterion not None, type chooser not None):
-    """Have the cuts of a class of criteria, and of classes derived from it, chosen by a chooser of its own.
+def register_evaluator(type criterion not None, type evaluator not None):
+    """Have the cuts of a class of criteria, and of classes derived from it, chosen by a evaluator of its own.
 
     Parameters
     ----------
     criterion : type
         A class of criteria.
-    chooser : type
-        A class derived from `Chooser`.
+    evaluator : type
+        A class derived from `SplitEvaluator`.
     """
-    _choosers[criterion] = chooser
+    _evaluators[criterion] = evaluator
 
 
-cdef chooser_class_of(Criterion criterion):
+cdef evaluator_class_of(Criterion criterion):
     for base in type(own_criterion(criterion)).__mro__:
-        if base in _choosers:
-            return _choosers[base]
-    return Chooser
+        if base in _evaluators:
+            return _evaluators[base]
+    return SplitEvaluator
 
 
 def scores_statistics(Criterion criterion not None):
     """Whether a criterion scores sides by their statistics, so that it can score tests of a splitter's own too."""
-    return chooser_class_of(criterion) is Chooser
+    return evaluator_class_of(criterion) is SplitEvaluator
 
 
 cdef Choice best_of_run(Criterion criterion, const int64_t* left, Py_ssize_t n, const int64_t* total,
@@ -184,7 +184,7 @@ cdef Choice best_of_run(Criterion criterion, const int64_t* left, Py_ssize_t n, 
     cdef Choice choice
     choice.entry = -1
     choice.score = -1.0
-    choice.middle = 0.0
+    choice.midpoint = 0.0
     choice.imbalance = 0
     if n_valid > 0:
         choice.entry = criterion.ask_best_cut(left + first * n_words, n_valid, total, &choice.score)
@@ -202,7 +202,7 @@ cdef void check_cut(Criterion criterion, const char* scan, df_cut* cut, Py_ssize
         cut.place = 0
 
 
-cdef class Chooser:
+cdef class SplitEvaluator:
     """Finds the best cut of a list by statistics.
 
     Parameters
@@ -224,14 +224,14 @@ cdef class Chooser:
         self.is_bounded = is_bounded
         self.valid = <int64_t*> malloc(n_entries * self.criterion.n_words * sizeof(int64_t))
         self.valid_at = <uint32_t*> malloc(n_entries * sizeof(uint32_t))
-        self.middles = <double*> malloc(n_entries * sizeof(double))
-        if self.valid == NULL or self.valid_at == NULL or self.middles == NULL:
+        self.midpoints = <double*> malloc(n_entries * sizeof(double))
+        if self.valid == NULL or self.valid_at == NULL or self.midpoints == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
         free(self.valid)
         free(self.valid_at)
-        free(self.middles)
+        free(self.midpoints)
 
     cdef void open_node(self, const Node* node) noexcept nogil:
         if self.scans is not None:
@@ -257,7 +257,7 @@ cdef class Chooser:
         if choice.entry < 0 or choice.score <= best.score:
             return -1
         best.score = choice.score
-        best.middle = choice.middle
+        best.midpoint = choice.midpoint
         best.code = cuts.single_cut if cuts.kind == SINGLE_CUT else cuts.code[choice.entry]
         best.above = cuts.code[choice.entry + 1] if cuts.kind == RUN and choice.entry + 1 < cuts.n else 0
         best.only_missing_right = df_only_missing_right(n_left, n_missing, missing_left, total)
@@ -270,11 +270,11 @@ cdef class Chooser:
         cdef const int64_t* total = node.statistics
         cdef Py_ssize_t n_valid
         cdef Choice choice
-        if column.direction == 0 and cuts.kind != ONE_VS_REST:
+        if column.monotonic_cst == 0 and cuts.kind != ONE_VS_REST:
             return best_of_run(self.criterion, cuts.left, cuts.n, total, rules)
         choice.entry = -1
         choice.score = -1.0
-        choice.middle = 0.0
+        choice.midpoint = 0.0
         choice.imbalance = 0
         n_valid = self.keep_valid(node, column, cuts, rules)
         if n_valid > 0:
@@ -283,7 +283,7 @@ cdef class Chooser:
             choice.score = -1.0
         else:
             choice.imbalance = df_imbalance(choice.score, self.valid[choice.entry * self.criterion.n_words + 1], total[1])
-            choice.middle = self.middles[choice.entry]
+            choice.midpoint = self.midpoints[choice.entry]
             choice.entry = self.valid_at[choice.entry]
         return choice
 
@@ -297,7 +297,7 @@ cdef class Chooser:
         cdef Choice choice
         choice.entry = -1
         choice.score = -1.0
-        choice.middle = 0.0
+        choice.midpoint = 0.0
         choice.imbalance = 0
         offset[0] = cuts.missing_sum[0] if missing_left else 0
         offset[1] = cuts.missing_sum[1] if missing_left else 0
@@ -338,16 +338,16 @@ cdef class Chooser:
         for i in range(cuts.n):
             if df_is_valid(rules, left, total):
                 at_left = at_right = 0.0
-                if column.direction != 0:
+                if column.monotonic_cst != 0:
                     for k in range(self.criterion.n_words):
                         right[k] = total[k] - left[k]
                     at_left = self.criterion.value(node, left)
                     at_right = self.criterion.value(node, right)
-                if df_is_allowed(node.lower, node.upper, column.direction, at_left, at_right):
+                if df_is_allowed(node.lower, node.upper, column.monotonic_cst, at_left, at_right):
                     memcpy(self.valid + kept * self.criterion.n_words, left, self.criterion.n_words * sizeof(int64_t))
                     self.valid_at[kept] = <uint32_t> i
-                    self.middles[kept] = (df_middle_fraction(at_left, at_right) if self.criterion.kind == CLASS_WEIGHTS
-                                          else df_middle_prediction(at_left, at_right))
+                    self.midpoints[kept] = (df_midpoint_fraction(at_left, at_right) if self.criterion.kind == CLASS_WEIGHTS
+                                            else df_midpoint_prediction(at_left, at_right))
                     kept += 1
             left += self.criterion.n_words
         return kept

@@ -1,25 +1,25 @@
-"""The chooser of criteria for which no statistic of a side says what a cut is worth: draws move to the left one by one.
+"""The evaluator of criteria for which no statistic of a side says what a cut is worth: draws move to the left one by one.
 
 From one cut of a run to the next, the draws of one more value move to the left. What is known of the left side is a subclass's,
 which scores each cut once the draws are where they belong: medians (`dforest.core.search.absolute_error`), or how many draws are
 at risk at each time (`dforest.core.search.logrank`).
 
-A `MovingChooser` belongs to one thread and owns its scratch.
+A `IncrementalEvaluator` belongs to one thread and owns its scratch.
 """
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free, malloc
 
-from dforest.core.search.chooser cimport Choice
+from dforest.core.search.split_evaluator cimport Choice
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport ONE_VS_REST, SINGLE_CUT
 from dforest.core.types cimport CATEGORICAL, LeafRules, column_t, in_subset
-from dforest.rules.bounds cimport df_middle_prediction
+from dforest.rules.bounds cimport df_midpoint_prediction
 from dforest.rules.cut cimport df_is_allowed, df_is_valid
 from dforest.rules.numerics cimport df_imbalance, df_is_better
 
 
-cdef void move_all(MovingChooser chooser, const Node* node, const column_t* codes, const Column* column, const CutList* cuts,
-                   bint missing_left) noexcept nogil:
+cdef void move_all(IncrementalEvaluator evaluator, const Node* node, const column_t* codes, const Column* column,
+                   const CutList* cuts, bint missing_left) noexcept nogil:
     """Move the draws on the left of the only cut of a list."""
     cdef Py_ssize_t i
     cdef uint64_t code
@@ -27,13 +27,13 @@ cdef void move_all(MovingChooser chooser, const Node* node, const column_t* code
         code = codes[node.records[i].row]
         if code == column.n_codes:
             if missing_left:
-                chooser.move(node, i, 1)
+                evaluator.move(node, i, 1)
         elif in_subset(cuts.subset, <uint32_t> code) if column.kind == CATEGORICAL else code <= cuts.single_cut:
-            chooser.move(node, i, 1)
+            evaluator.move(node, i, 1)
 
 
-cdef class MovingChooser(Chooser):
-    """Finds the best cut of a list by what moves; parameters as for `Chooser`."""
+cdef class IncrementalEvaluator(SplitEvaluator):
+    """Finds the best cut of a list by what moves; parameters as for `SplitEvaluator`."""
 
     def __cinit__(self, Criterion criterion not None, Py_ssize_t n_records, Py_ssize_t n_entries, bint is_bounded):
         self.needs_order = True
@@ -81,7 +81,7 @@ cdef class MovingChooser(Chooser):
         choice.entry = -1
         choice.imbalance = 0
         choice.score = -1.0
-        choice.middle = 0.0
+        choice.midpoint = 0.0
         self.clear(cuts.kind == SINGLE_CUT)
         if cuts.kind == SINGLE_CUT:
             self.move_where(node, column, cuts, missing_left)
@@ -108,11 +108,11 @@ cdef class MovingChooser(Chooser):
                 score = self.score_sides(node, left, &at_left, &at_right)
                 imbalance = df_imbalance(score, left[1], total[1])
                 if (df_is_better(score, imbalance, choice.score, choice.imbalance)
-                        and df_is_allowed(node.lower, node.upper, column.direction, at_left, at_right)):
+                        and df_is_allowed(node.lower, node.upper, column.monotonic_cst, at_left, at_right)):
                     choice.entry = i
                     choice.score = score
                     choice.imbalance = imbalance
-                    choice.middle = df_middle_prediction(at_left, at_right)
+                    choice.midpoint = df_midpoint_prediction(at_left, at_right)
             if cuts.kind == ONE_VS_REST and i < n_values:
                 self.move_group(node, sorted, i, -1)
             left += self.criterion.n_words
