@@ -71,7 +71,7 @@ class Layout:
         Whether cuts are scored by medians.
     keeps_inner : bool
         Whether nodes that are no leaves keep values too: see `Forest.inner`.
-    n_directions : int
+    n_missing_sides : int
         2 if any column has missing values, which may go left or right.
     max_entries : int
         Of the longest histogram.
@@ -98,7 +98,7 @@ class Layout:
         self.has_keys = any(column.has_keys for column in columns)
         self.has_medians = self.criterion == "absolute_error"
         self.keeps_inner = not criterion.is_additive
-        self.n_directions = 1 + any(column.has_missing for column in columns)
+        self.n_missing_sides = 1 + any(column.has_missing for column in columns)
         self.max_entries = max(KEY_ENTRIES if c.has_keys else len(c.values) + c.has_missing for c in columns)
         self.max_categories = max((len(c.values) for c in columns if int(c.kind) == constants()["DF_CATEGORICAL"]), default=0)
         self.subset_words = -(-self.max_categories // 64)

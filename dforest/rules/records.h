@@ -56,7 +56,7 @@ typedef struct {
     int64_t sum_limbs;
     int64_t n_planes;
     int64_t is_bounded;        // some feature has a direction
-    int64_t n_directions;      // 2: some column has missing values, which may go left or right
+    int64_t n_missing_sides;   // 2: some column has missing values, which may go left or right
     int64_t n_label_orders;    // of a tree, see df_label_orders
     int64_t n_label_ranks;     // of a tree's labels, of all columns and orders; 0: nodes order them
     df_limits limits;

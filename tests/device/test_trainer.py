@@ -97,7 +97,7 @@ def test_large_nodes(where, tuning):
 @pytest.mark.parametrize("categorical_split", ["subset", "one_hot"])
 @pytest.mark.parametrize("strategy", FORESTS)
 def test_useless_cuts(where, strategy, categorical_split):
-    """Pairs of rows of two targets: no cut scores above 0, and the most balanced is taken, of more codes than are scored at once."""
+    """Rows of two targets: no cut scores above 0, and the most balanced is taken, of more codes than fit one pass."""
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, n, 600) for n in (40, 250, 7)] + [rng.standard_normal(600)]).astype(float)
     X[rng.random(X.shape) < 0.1] = np.nan

@@ -121,7 +121,7 @@ class Training:
         problem["max_categories"] = layout.max_categories
         problem["subset_words"] = layout.subset_words
         problem["is_bounded"] = stated.monotonic_csts.any()
-        problem["n_directions"] = layout.n_directions
+        problem["n_missing_sides"] = layout.n_missing_sides
         problem["n_label_orders"] = layout.n_label_orders
         problem["n_label_ranks"] = layout.n_label_ranks
         problem["limits"] = stated.rules.limits(stated.n_rows)[0]
@@ -230,7 +230,7 @@ def median_bytes(layout, tuning, n):
     """Memory that a group needs to look for medians in nodes of up to n records: `df_median_room` of medians.hpp."""
     c, n_items = constants(), tuning.n_items
     n_cuts = 1 if layout.is_random else 1 + min(n, layout.max_entries)
-    of_cuts = c["DF_MEDIAN_CUT_BYTES"] * n_cuts * layout.n_directions + 4 * (n_cuts + 3)
+    of_cuts = c["DF_MEDIAN_CUT_BYTES"] * n_cuts * layout.n_missing_sides + 4 * (n_cuts + 3)
     n_counts = n_items << (8 if n_items == 1 else 4)  # see df_digit_bits
     of_node = c["DF_SHARED_BYTES"] + c["DF_MEDIAN_RECORD_BYTES"] + c["DF_MEDIAN_CUT_BYTES"]  # an entry, and a query, of no record
     return -(-(of_node + c["DF_MEDIAN_RECORD_BYTES"] * n + of_cuts + 4 * (layout.max_categories + n_counts)) // 8) * 8
