@@ -14,7 +14,7 @@ import numpy as np
 _DIVISORS = 1024  # of rounded multiples of a number, the lightest row has one up to this
 _MAX_TIMES = 2**20  # and the heaviest one up to this
 _BITS = 31  # of exact multiples; the heaviest row has the highest one alone if they are rounded
-_HEAVIEST = 1022  # DF_HEAVIEST
+_EXACT_MAX_EXPONENT = 1022  # DF_EXACT_MAX_EXPONENT
 _SUM_BITS = 62  # of the sum of fine integers
 _SAMPLES, _BLOCK = (0, 4, 64), 2**15  # rows that are looked at together
 
@@ -39,7 +39,7 @@ class IntegerWeights(NamedTuple):
     @property
     def in_units(self):
         """The weights divided by their unit: `integers`, or as float64 if these were rounded."""
-        return self.integers if self.exact is None else np.ldexp(self.exact, _BITS - 1 - _HEAVIEST)
+        return self.integers if self.exact is None else np.ldexp(self.exact, _BITS - 1 - _EXACT_MAX_EXPONENT)
 
     def as_counts(self, n_rows):
         """These weights in units of 1, if all are whole numbers: as if rows were there several times. Others stay as they are.
@@ -63,7 +63,7 @@ class IntegerWeights(NamedTuple):
         if self.exact is None:
             return None if self.integers is None else self.integers.astype(np.int64)
         bits = min(max_bits, _SUM_BITS - int(n_draws).bit_length())
-        return np.maximum(1, np.rint(np.ldexp(self.exact, bits - _HEAVIEST - 1))).astype(np.int64)
+        return np.maximum(1, np.rint(np.ldexp(self.exact, bits - _EXACT_MAX_EXPONENT - 1))).astype(np.int64)
 
 
 def integer_weights(weight, ranks=None):
@@ -98,20 +98,20 @@ def integer_weights(weight, ranks=None):
     """
     least_of_all = (lambda own: own) if ranks is None else ranks.least
     with np.errstate(all="ignore"):  # multiples may be beyond any float, and are not taken then
-        lightest, heaviest = least_of_all(np.array([weight.min(initial=np.inf), -weight.max(initial=0.0)])).tolist()
-        heaviest, exact = -heaviest, None
-        unit = _common_factor(weight, lightest, heaviest, least_of_all) or _divisor(weight, heaviest, ranks)
+        lightest, max_weight = least_of_all(np.array([weight.min(initial=np.inf), -weight.max(initial=0.0)])).tolist()
+        max_weight, exact = -max_weight, None
+        unit = _common_factor(weight, lightest, max_weight, least_of_all) or _divisor(weight, max_weight, ranks)
         if unit:
             integers = np.rint(weight / unit)
         else:
-            highest = int(np.frexp(heaviest)[1])
-            exact = np.ldexp(weight, _HEAVIEST + 1 - highest) / np.ldexp(heaviest, 1 - highest)
-            unit = float(np.ldexp(heaviest, 1 - _BITS))
-            integers = np.maximum(1.0, np.rint(np.ldexp(exact, _BITS - 1 - _HEAVIEST)))
+            highest = int(np.frexp(max_weight)[1])
+            exact = np.ldexp(weight, _EXACT_MAX_EXPONENT + 1 - highest) / np.ldexp(max_weight, 1 - highest)
+            unit = float(np.ldexp(max_weight, 1 - _BITS))
+            integers = np.maximum(1.0, np.rint(np.ldexp(exact, _BITS - 1 - _EXACT_MAX_EXPONENT)))
         return IntegerWeights(integers.astype(np.uint32), unit, exact)
 
 
-def _divisor(weight, heaviest, ranks):
+def _divisor(weight, max_weight, ranks):
     """The largest number that all weights are multiples of, or 0 if one is too large a multiple. A collective.
 
     Weights are odd numbers times powers of two: the least of these powers is a factor of all, as the divisor of odd numbers is.
@@ -123,23 +123,23 @@ def _divisor(weight, heaviest, ranks):
         trailing = np.frexp((odd & -odd).astype(np.float64))[1] - 1  # zero bits at the end
         divisor = int(np.gcd(divisor, np.gcd.reduce(odd >> trailing)))
         lowest = min(lowest, int((exponent - 53 + trailing).min()))
-        if not _are_few_bits(heaviest, divisor, lowest):  # nor will they be by more rows
+        if not _are_few_bits(max_weight, divisor, lowest):  # nor will they be by more rows
             break
     if ranks is not None:
         of_all = np.stack(ranks.gather(np.array([divisor, lowest], np.int64)))
         divisor, lowest = int(np.gcd.reduce(of_all[:, 0])), int(of_all[:, 1].min())
-    return float(np.ldexp(float(divisor), lowest)) if _are_few_bits(heaviest, divisor, lowest) else 0.0
+    return float(np.ldexp(float(divisor), lowest)) if _are_few_bits(max_weight, divisor, lowest) else 0.0
 
 
-def _are_few_bits(heaviest, divisor, lowest):
+def _are_few_bits(max_weight, divisor, lowest):
     """Whether the heaviest weight is a multiple below 2**31 of a divisor times 2**lowest."""
-    return int(np.frexp(heaviest / divisor)[1]) - lowest <= _BITS
+    return int(np.frexp(max_weight / divisor)[1]) - lowest <= _BITS
 
 
-def _common_factor(weight, lightest, heaviest, least_of_all):
+def _common_factor(weight, lightest, max_weight, least_of_all):
     """The largest number that weights are small multiples of, rounded as floats are, or 0. A collective."""
     divisors = np.arange(1, _DIVISORS + 1)
-    may_divide = np.rint(heaviest / (lightest / divisors)) <= _MAX_TIMES
+    may_divide = np.rint(max_weight / (lightest / divisors)) <= _MAX_TIMES
     for begin, end in zip(_SAMPLES, _SAMPLES[1:], strict=False):
         may_divide[may_divide] = _are_multiples(weight[begin:end], lightest / divisors[may_divide])
     divisors = divisors[least_of_all(may_divide.astype(np.int64)) > 0]

@@ -38,7 +38,7 @@ class RowWeights:
         The unit of weights.
     total : int
         Of this shard's integer weights, or the number of its rows.
-    heaviest : float, default=0.0
+    max_weight : float, default=0.0
         The heaviest weight of all shards, in units, if nodes may be light (`boost.h`); else 0.
     integers, exact : ndarray of shape (n_rows,), dtype uint32 and float64, or None
         The integer and the exact weights by which quantiles are weighted.
@@ -48,7 +48,7 @@ class RowWeights:
     weight: np.ndarray | None
     unit: float
     total: int
-    heaviest: float = 0.0
+    max_weight: float = 0.0
     integers: np.ndarray | None = None
     exact: np.ndarray | None = None
 
@@ -193,10 +193,10 @@ class BoostingDriver(Driver):
         rules, n = self.rules, len(nodes)
         if parents is None:
             of_root = [of_output.quantised for of_output in self.words]
-            exponents, reference = np.array([of_root] * n, np.int32), np.full(n, self.weights.heaviest)
+            exponents, reference = np.array([of_root] * n, np.int32), np.full(n, self.weights.max_weight)
         else:
             exponents, reference = self.table["exponents"][parents], self.table["reference"][parents]
-        self._weigh(nodes, exponents, reference)
+        self._requantise(nodes, exponents, reference)
         narrow = self._narrow(exponents)
         cuts, gains, subsets = np.zeros(n, record("df_boost_cut")), np.zeros(n), np.full(n, None)
         bounds = self._bounds(n, parents)
@@ -254,16 +254,16 @@ class BoostingDriver(Driver):
         """Give leaves of a finished tree exponents of their own where they need them for their values."""
         if self.has_tail:
             nodes, exponents, reference = (self.table[name][numbers] for name in ("node", "exponents", "reference"))
-            self._weigh(nodes, exponents, reference, are_leaves=True)
+            self._requantise(nodes, exponents, reference, are_leaves=True)
             self.table["exponents"][numbers] = exponents
 
-    def _weigh(self, nodes, exponents, reference, are_leaves=False):
+    def _requantise(self, nodes, exponents, reference, are_leaves=False):
         """Give light nodes exponents of their own. INOUT exponents, reference"""
         if not self._may_be_light:
             return
         largest, has_hessian = self.shard.largest(nodes), self.shard.has_hessian
         light = np.zeros(len(nodes), bool)
-        if self.weights.heaviest > 0.0:
+        if self.weights.max_weight > 0.0:
             light |= boosting.are_light(np.ascontiguousarray(largest[:, 0, 0]), reference)
         if self.has_tail:
             light |= boosting.are_far_below(np.ascontiguousarray(largest[:, :, 1:]), exponents, has_hessian, are_leaves)
@@ -357,7 +357,7 @@ class BoostingDriver(Driver):
     @property
     def _may_be_light(self):
         """Whether nodes may be light: bool."""
-        return self.weights.heaviest > 0.0 or self.has_tail
+        return self.weights.max_weight > 0.0 or self.has_tail
 
     @property
     def _step_limits(self):
@@ -373,7 +373,7 @@ class BoostingDriver(Driver):
         some = nodes[asked]
         shifts = np.zeros(len(some), np.int32)
         if self.weights.exact is not None:
-            shifts = boosting.shifts_of_weights(self.shard.heaviest(some))
+            shifts = boosting.shifts_of_weights(self.shard.max_weight(some))
         for k in range(len(self.words)):
             steps = self._steps(some, k, shifts)
             values[asked, k] = boosting.values_of_steps(steps, self.rules.learning_rate, *self._step_limits)
@@ -420,7 +420,7 @@ def _quantiles(shard, nodes, output, quantile, shifts):
             find_quantiles(
                 len(own_shifts),
                 quantile,
-                lambda which, keys, own=own, shifts=own_shifts: shard.weigh_bytes(own, output, which, keys, shifts),
+                lambda which, keys, own=own, shifts=own_shifts: shard.weights_of_bytes(own, output, which, keys, shifts),
                 lambda some, keys, own=own: shard.next_keys(None if own is None else own[some], output, keys),
             )
         )

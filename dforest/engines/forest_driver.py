@@ -85,7 +85,7 @@ class ForestDriver(Driver):
     def _set_root_weights(self):
         """Say what roots weigh; return their statistics, and the extents of their targets, as of `ForestShard.add_up`."""
         roots = self.shard.roots
-        self._weigh(roots)
+        self._requantise_weights(roots)
         totals, extents = self.shard.add_up(roots, self._unscaled(len(roots)))
         roots["root_weight"] = arrays.shifted_weights(totals[:, 1].copy(), roots["weight_shift"].copy())
         return totals, extents
@@ -103,15 +103,15 @@ class ForestDriver(Driver):
         roots["label_order"] = np.arange(len(roots))
         self.shard.take_label_ranks(ranks)
 
-    def _weigh(self, open_nodes):
+    def _requantise_weights(self, open_nodes):
         """Give nodes whose draws are all light another shift, and the draws other weights."""
         if not self.shard.has_exact_weights:
             return
-        heaviest = self.shard.heaviest(open_nodes)
-        nodes = np.flatnonzero(arrays.are_light(open_nodes, heaviest))
+        max_weight = self.shard.max_weight(open_nodes)
+        nodes = np.flatnonzero(arrays.are_light(open_nodes, max_weight))
         if len(nodes):
-            open_nodes["weight_shift"][nodes] = arrays.weight_shifts(heaviest[nodes])
-            self.shard.weigh(open_nodes[nodes])
+            open_nodes["weight_shift"][nodes] = arrays.weight_shifts(max_weight[nodes])
+            self.shard.requantise_weights(open_nodes[nodes])
 
     def _unscaled(self, n_nodes):
         """The outputs of nodes, `df_output`s, which have no scales yet; None: there is one output."""
@@ -119,7 +119,7 @@ class ForestDriver(Driver):
 
     def _open(self, open_nodes):
         """(statistics, outputs, whether they are leaves) of large nodes; nodes that need other scales of targets get them."""
-        self._weigh(open_nodes)
+        self._requantise_weights(open_nodes)
         of_outputs, scales_targets = self._unscaled(len(open_nodes)), self.layout.objective.scales_targets
         if of_outputs is not None:
             totals, is_pure = self._scale_outputs(open_nodes, of_outputs, scales_targets)

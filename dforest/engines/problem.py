@@ -74,7 +74,7 @@ class Targets:
         return replace(self, **own, balance=balance)
 
     @property
-    def heaviest(self):
+    def max_weight(self):
         """The largest integer weight."""
         own = 1 if self.weight is None else int(self.weight.max(initial=1))
         return max(own, self.heaviest_elsewhere)
@@ -271,7 +271,7 @@ class Problem:
                 raise ValueError(f"targets.{name} must be None if and only if it is None in the problem's own targets")
         max_draws = self.sampling.largest_tree(self.n_rows)
         if needs_wide_sums(targets, max_draws) != needs_wide_sums(self.targets, max_draws):
-            raise ValueError(f"targets.weight goes up to {targets.heaviest}, which needs sums of another width than before")
+            raise ValueError(f"targets.weight goes up to {targets.max_weight}, which needs sums of another width than before")
         return replace(self, targets=targets)
 
 
@@ -436,4 +436,4 @@ class BoostingProblem:
 
 def needs_wide_sums(targets, n_draws):
     """Whether sums of weight times target, over a tree's draws, may leave 64 bits: then they are kept in two words."""
-    return targets.heaviest * n_draws > 2**31
+    return targets.max_weight * n_draws > 2**31

@@ -59,11 +59,11 @@ class ForestShard(ABC):
         """
 
     @abstractmethod
-    def heaviest(self, open_nodes):
+    def max_weight(self, open_nodes):
         """The heaviest exact weight of nodes: ndarray of shape (n_nodes,), dtype float64; infinite where there are none."""
 
     @abstractmethod
-    def weigh(self, open_nodes):
+    def requantise_weights(self, open_nodes):
         """Give the draws of nodes integer weights by the shifts that the nodes have now."""
 
     @abstractmethod
@@ -245,11 +245,11 @@ class BoostingShard(ABC):
         """Sums of the quantised gradients and hessians of nodes: ndarray of shape (n_nodes, n_outputs, 2), dtype int64."""
 
     @abstractmethod
-    def heaviest(self, open_nodes):
+    def max_weight(self, open_nodes):
         """The heaviest exact weight (`rules/weights.h`) of nodes: float64, (n_nodes,). Where there are exact weights only."""
 
     @abstractmethod
-    def weigh_bytes(self, open_nodes, output, which, keys, shifts):
+    def weights_of_bytes(self, open_nodes, output, which, keys, shifts):
         """The weight of each value of a byte of what nodes' rows lack: see `dforest.core.boost.quantiles.find_quantiles`.
 
         Parameters

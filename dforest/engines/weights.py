@@ -124,9 +124,9 @@ class TrainingRows:
         if self.weight is None:
             return IntegerWeights(None)
         found = integer_weights(self.weight, self.ranks)
-        return found if self.heaviest(found.integers) > 1 else found._replace(integers=None)
+        return found if self.max_weight(found.integers) > 1 else found._replace(integers=None)
 
-    def heaviest(self, weight):
+    def max_weight(self, weight):
         """The largest of all ranks' integer weights, given this rank's, or None if all are 1. A collective."""
         return 1 if weight is None else int(self.ranks.greatest(np.array([weight.max(initial=1)], np.int64))[0])
 
@@ -221,11 +221,11 @@ class ClassBalance:
         totals, shifts = np.zeros((2, len(counts), n_classes), np.int64)
         mass = 1 if weights.integers is None else weights.integers.astype(np.int64)
         if weights.exact is not None:  # a class whose rows are all light has integers of its own
-            in_units, heaviest = weights.in_units, np.zeros(totals.shape)
-            for highest, count in zip(heaviest, counts, strict=True):
+            in_units, max_weight = weights.in_units, np.zeros(totals.shape)
+            for highest, count in zip(max_weight, counts, strict=True):
                 np.maximum.at(highest, classes[count > 0], in_units[count > 0])
             bits = 62 - np.frexp(n_draws)[1]
-            shifts = bits[:, None] - np.frexp(self.ranks.greatest(heaviest))[1]
+            shifts = bits[:, None] - np.frexp(self.ranks.greatest(max_weight))[1]
         for total, count, shift in zip(totals, counts, shifts, strict=True):
             if weights.exact is not None:
                 mass = np.rint(np.ldexp(np.where(count > 0, in_units, 0.0), shift[classes])).astype(np.int64)

@@ -36,8 +36,8 @@ from dforest.rules.records cimport (
 )
 from dforest.rules.class_fractions cimport df_bound_fraction
 from dforest.rules.weights cimport (
-    df_draws_word, df_fine_shift, df_light_below, df_node_weight, df_offset_bits, df_parts_of, df_parts_value, df_settle_weights,
-    df_shifted_exact, df_weigher_of, df_weight_parts, df_weight_shift,
+    df_draws_word, df_finalize_weights, df_fine_shift, df_low_weight_below, df_node_weight, df_offset_bits, df_parts_of,
+    df_parts_value, df_shifted_exact, df_weight_parts, df_weight_quantiser_of, df_weight_shift,
 )
 
 from dforest.rules.records import record
@@ -101,26 +101,26 @@ def shifted_weights(const int64_t[::1] weights not None, const int32_t[::1] shif
     return result
 
 
-def are_light(const df_open_node[::1] open_nodes not None, const double[::1] heaviest not None):
+def are_light(const df_open_node[::1] open_nodes not None, const double[::1] max_weight not None):
     """Whether the weights of nodes need other shifts, given the heaviest exact weight of each: ndarray of bool."""
     cdef Py_ssize_t i
     result = np.empty(open_nodes.shape[0], np.bool_)
     cdef unsigned char[::1] out = result.view(np.uint8)
     for i in range(open_nodes.shape[0]):
-        out[i] = heaviest[i] < df_light_below(open_nodes[i].weight_shift)
+        out[i] = max_weight[i] < df_low_weight_below(open_nodes[i].weight_shift)
     return result
 
 
-def weight_shifts(const double[::1] heaviest not None, bint is_fine=False):
+def weight_shifts(const double[::1] max_weight not None, bint is_fine=False):
     """The shifts of nodes' weights, given the heaviest exact weight of each: ndarray of shape (n_nodes,), dtype int32.
 
     is_fine : whether they are to be those of fine integers (`weights.h`)
     """
     cdef Py_ssize_t i
-    result = np.empty(heaviest.shape[0], np.int32)
+    result = np.empty(max_weight.shape[0], np.int32)
     cdef int32_t[::1] out = result
-    for i in range(heaviest.shape[0]):
-        out[i] = df_fine_shift(heaviest[i]) if is_fine else df_weight_shift(heaviest[i])
+    for i in range(max_weight.shape[0]):
+        out[i] = df_fine_shift(max_weight[i]) if is_fine else df_weight_shift(max_weight[i])
     return result
 
 
@@ -156,14 +156,14 @@ def class_parts(const df_grown[::1] nodes not None, const df_record[::1] records
     """
     cdef Py_ssize_t i, k
     cdef int64_t weight
-    cdef df_quantiser weigher
+    cdef df_quantiser weight_quantiser
     cdef df_weight_parts parts
     result = np.zeros((nodes.shape[0], 2, n_classes), np.int64)
     cdef int64_t[:, :, ::1] out = result
     for i in range(nodes.shape[0]):
-        weigher = df_weigher_of(shifts[i])
+        weight_quantiser = df_weight_quantiser_of(shifts[i])
         for k in range(nodes[i].first, nodes[i].first + nodes[i].n):
-            weight = df_shifted_exact(&weigher, exact_weight[nodes[i].first_weight + records[k].row])
+            weight = df_shifted_exact(&weight_quantiser, exact_weight[nodes[i].first_weight + records[k].row])
             parts = df_parts_of(weight, records[k].count)
             out[i, 0, records[k].target] += parts.low
             out[i, 1, records[k].target] += parts.high
@@ -177,7 +177,7 @@ def class_words(const int64_t[::1] n_draws not None, const int64_t[:, :, ::1] pa
     result = np.empty((parts.shape[0], 1 + n_classes), np.int64)
     cdef int64_t[:, ::1] out = result
     for i in range(parts.shape[0]):
-        excess = df_settle_weights(&parts[i, 0, 0], &parts[i, 1, 0], n_classes, &out[i, 1])
+        excess = df_finalize_weights(&parts[i, 0, 0], &parts[i, 1, 0], n_classes, &out[i, 1])
         out[i, 0] = df_draws_word(n_draws[i], shifts[i] - excess)
     return result
 
@@ -430,7 +430,7 @@ def leaf_sums(const df_grown[::1] nodes not None, const df_record[::1] records n
     cdef int64_t weight, offset
     cdef df_weight_parts parts
     cdef double centre
-    cdef df_quantiser scale, weigher, of_node
+    cdef df_quantiser scale, weight_quantiser, of_node
     cdef df_exact_sum total
     cdef df_record drawn
     cdef const int32_t[::1] shift = shifts
@@ -438,8 +438,8 @@ def leaf_sums(const df_grown[::1] nodes not None, const df_record[::1] records n
     result = np.zeros((nodes.shape[0], WEIGHT_PARTS + 2), np.int64)
     cdef int64_t[:, ::1] out = result
     for i in range(nodes.shape[0]):
-        weigher = df_weigher_of(shift[i] if exact_weight is not None else 0)
-        of_node = df_weigher_of(nodes[i].weight_shift)
+        weight_quantiser = df_weight_quantiser_of(shift[i] if exact_weight is not None else 0)
+        of_node = df_weight_quantiser_of(nodes[i].weight_shift)
         scale = df_quantiser_of(nodes[i].centre, nodes[i].exponent)
         memset(&total, 0, sizeof(total))
         centre = 0.0
@@ -451,7 +451,7 @@ def leaf_sums(const df_grown[::1] nodes not None, const df_record[::1] records n
             drawn = records[k]
             drawn.target = 0
             if exact_weight is not None:
-                weight = df_shifted_exact(&weigher, exact_weight[nodes[i].first_weight + drawn.row])
+                weight = df_shifted_exact(&weight_quantiser, exact_weight[nodes[i].first_weight + drawn.row])
                 drawn.weight = df_node_weight(&of_node, exact_weight[nodes[i].first_weight + drawn.row])
                 parts = df_parts_of(weight, drawn.count)
                 out[i, WEIGHT_PARTS] += parts.low
@@ -508,7 +508,7 @@ def impurity_sums(int64_t criterion, const df_grown[::1] nodes not None, const d
     for i in range(nodes.shape[0]):
         if not extents[i, 0] < extents[i, 1]:
             continue
-        of_node = df_weigher_of(nodes[i].weight_shift)
+        of_node = df_weight_quantiser_of(nodes[i].weight_shift)
         measure = measure_of(criterion, &nodes[i], &sums[i, 0], is_wide)
         if criterion == DF_POISSON and measure.centre <= 0.0:
             continue
@@ -580,7 +580,7 @@ def leaf_words(int64_t criterion, const df_grown[::1] nodes not None, const doub
         out[i, 0] = sums[i, 0]
         out[i, 1] = sums[i, 1]
         if not is_exact:
-            excess = df_settle_weights(&sums[i, WEIGHT_PARTS], &sums[i, WEIGHT_PARTS + 1], 1, &out[i, 1])
+            excess = df_finalize_weights(&sums[i, WEIGHT_PARTS], &sums[i, WEIGHT_PARTS + 1], 1, &out[i, 1])
             out[i, 0] = df_draws_word(sums[i, 0], shift[i] - excess)
         memcpy(&out[i, 2], &value, sizeof(value))
         memcpy(&out[i, 3], &impurity, sizeof(impurity))

@@ -62,7 +62,7 @@ static inline int32_t df_quantised_hessian(double x, double factor) {
 
 /* Whether a node is light. heaviest : the weight of its heaviest row; reference : that of those that its exponents were chosen
  * for */
-static inline int df_is_light(double heaviest, double reference) { return heaviest < ldexp(reference, -DF_LIGHT_BITS); }
+static inline int df_is_light(double max_weight, double reference) { return max_weight < ldexp(reference, -DF_LIGHT_BITS); }
 
 /* Whether the largest gradient or Hessian of a node, in magnitude, is so many bits below its scale. exponent : of the quantised ones */
 static inline int df_is_far_below(double largest, int32_t exponent, int bits) {

@@ -19,7 +19,7 @@ cdef extern from "rules/boost.h" nogil:
     int32_t df_gradient_exponent(double largest, int bits)
     int32_t df_quantised_gradient(double x, double factor)
     int32_t df_quantised_hessian(double x, double factor)
-    bint df_is_light(double heaviest, double reference)
+    bint df_is_light(double max_weight, double reference)
     bint df_is_far_below(double largest, int32_t exponent, int bits)
     double df_near_scale(int32_t exponent, int bits)
     df_gradient_sums df_both_gradient_sums(df_gradient_sums a, df_gradient_sums b)

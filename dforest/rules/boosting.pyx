@@ -17,7 +17,7 @@ from dforest.rules.boost cimport (
 from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_clip, df_midpoint_prediction
 from dforest.rules.ordered_keys cimport df_ordered_key64, df_value64
 from dforest.rules.records cimport df_gradient_sums
-from dforest.rules.weights cimport df_shift_if_light
+from dforest.rules.weights cimport df_shift_if_low_weight
 
 SPILL, WEIGHTED_SPILL = DF_SPILL, DF_WEIGHTED_SPILL    # the most rows of a word, without and with integer weights
 WIDE = int(df_packing.DF_WIDE_WORDS)
@@ -176,21 +176,21 @@ def bounds_of_children(const double[:, :, ::1] bounds not None, const double[:, 
     return result
 
 
-def are_light(const double[::1] heaviest not None, const double[::1] reference not None):
+def are_light(const double[::1] max_weight not None, const double[::1] reference not None):
     """Whether nodes need exponents of their own: ndarray of shape (n_nodes,), dtype bool.
 
     Parameters
     ----------
-    heaviest : ndarray of shape (n_nodes,), dtype float64
+    max_weight : ndarray of shape (n_nodes,), dtype float64
         Weights of the heaviest rows.
     reference : ndarray of shape (n_nodes,), dtype float64
         Those of the rows that the nodes' exponents were chosen for.
     """
     cdef Py_ssize_t i
-    result = np.empty(heaviest.shape[0], bool)
+    result = np.empty(max_weight.shape[0], bool)
     cdef uint8_t[::1] out = result.view(np.uint8)
-    for i in range(heaviest.shape[0]):
-        out[i] = df_is_light(heaviest[i], reference[i])
+    for i in range(max_weight.shape[0]):
+        out[i] = df_is_light(max_weight[i], reference[i])
     return result
 
 
@@ -311,15 +311,15 @@ def bounds_of_values(const double[:, ::1] values not None, const int64_t[::1] pa
     return result
 
 
-def shifts_of_weights(const double[::1] heaviest not None):
+def shifts_of_weights(const double[::1] max_weight not None):
     """The shifts of the weights of nodes (weights.h), given their heaviest exact weights: ndarray of int32; 0 of nodes that are
     not light.
     """
     cdef Py_ssize_t i
-    result = np.empty(heaviest.shape[0], np.int32)
+    result = np.empty(max_weight.shape[0], np.int32)
     cdef int32_t[::1] out = result
-    for i in range(heaviest.shape[0]):
-        out[i] = df_shift_if_light(heaviest[i])
+    for i in range(max_weight.shape[0]):
+        out[i] = df_shift_if_low_weight(max_weight[i])
     return result
 
 

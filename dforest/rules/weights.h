@@ -1,9 +1,10 @@
 /* The integers that stand for weights where no unit makes all weights integers. Shared by the CPU and device code (C99 and C++).
  *
- * An exact weight is a row's share of the weight of the heaviest of all rows, as float64, times 2^DF_HEAVIEST. With a shift s, the
- * integer of an exact weight x is x * 2^(s - DF_ROOT_SHIFT), rounded. With the shift 0, that of the heaviest of all rows is 2^30. A
- * node whose rows are all much lighter gets a shift above 0, by which the node's own heaviest row has 31 bits. What leaves keep follows from *fine* integers, by a shift that leaves the heaviest row
- * 61 bits. Sums of fine integers are held in two *parts*, of their lower 31 bits and of the rest.
+ * An exact weight is a row's share of the weight of the heaviest of all rows, as float64, times 2^DF_EXACT_MAX_EXPONENT. With a
+ * shift s, the integer of an exact weight x is x * 2^(s - DF_ROOT_SHIFT), rounded. With the shift 0, that of the heaviest of all
+ * rows is 2^30. A node whose rows are all much lighter gets a shift above 0, by which the node's own heaviest row has 31 bits.
+ * What leaves keep follows from *fine* integers, by a shift that leaves the heaviest row 61 bits. Sums of fine integers are held
+ * in two *parts*, of their lower 31 bits and of the rest.
  *
  * So weights of 1, 1e-12 and 3e-12 are 2^30, 1 and 1 with a shift of 0; in a node that has the other two rows alone, these have a
  * shift of 39, and are about 0.55 * 2^30 and 1.65 * 2^30. */
@@ -13,9 +14,9 @@
 #include "node.h"
 
 enum {
-    DF_HEAVIEST = 1022,   /* so that the lightest weights that float64 has beside it remain numbers */
+    DF_EXACT_MAX_EXPONENT = 1022,  /* so that the lightest weights that float64 has beside it remain numbers */
     DF_WEIGHT_BITS = 31,  /* of the integers that trees add up ... */
-    DF_ROOT_SHIFT = DF_HEAVIEST - (DF_WEIGHT_BITS - 1),
+    DF_ROOT_SHIFT = DF_EXACT_MAX_EXPONENT - (DF_WEIGHT_BITS - 1),
     DF_LOST_BITS = 8,     /* ... and how many of these a node's heaviest row may lack */
     DF_FINE_WEIGHT_BITS = 61,
     DF_LOW_BITS = 31,        /* of the lower part */
@@ -23,20 +24,23 @@ enum {
 };
 
 /* Below this the heaviest exact weight of a node is too light for the node's shift. */
-static inline double df_light_below(int32_t shift) {
+static inline double df_low_weight_below(int32_t shift) {
     return ldexp(1.0, DF_ROOT_SHIFT + DF_WEIGHT_BITS - DF_LOST_BITS - 1 - shift);
 }
 
 /* The shift of a node, given its heaviest exact weight. */
-static inline int32_t df_weight_shift(double heaviest) {
-    return df_scale_exponent(heaviest, DF_WEIGHT_BITS) + DF_ROOT_SHIFT;
+static inline int32_t df_weight_shift(double max_weight) {
+    return df_scale_exponent(max_weight, DF_WEIGHT_BITS) + DF_ROOT_SHIFT;
 }
 
 /* The shift of a node by itself: 0 unless it is light. */
-static inline int32_t df_shift_if_light(double heaviest) { return heaviest < df_light_below(0) ? df_weight_shift(heaviest) : 0; }
+static inline int32_t df_shift_if_low_weight(double max_weight) {
+    return max_weight < df_low_weight_below(0) ? df_weight_shift(max_weight) : 0;
+}
 
 /* The shift of fine integers. */
-static inline int32_t df_fine_shift(double heaviest) { return df_scale_exponent(heaviest, DF_FINE_WEIGHT_BITS) + DF_ROOT_SHIFT; }
+static inline int32_t df_fine_shift(double max_weight) { return df_scale_exponent(max_weight,
+                                                                                  DF_FINE_WEIGHT_BITS) + DF_ROOT_SHIFT; }
 
 /* The least number of bits that n - 1 fits, n >= 1. */
 static inline int df_bits_below(int64_t n) {
@@ -60,15 +64,15 @@ static inline int64_t df_draws_word(int64_t n_draws, int32_t shift) {
 }
 
 /* A shift made ready to be used. */
-static inline df_quantiser df_weigher_of(int32_t shift) { return df_quantiser_of(0.0, shift - DF_ROOT_SHIFT); }
+static inline df_quantiser df_weight_quantiser_of(int32_t shift) { return df_quantiser_of(0.0, shift - DF_ROOT_SHIFT); }
 
 /* The integer of an exact weight, by any shift; and by a node's shift, where no row is without weight. */
-static inline int64_t df_shifted_exact(const df_quantiser *weigher, double exact) {
-    return (int64_t)rint(exact * weigher->first * weigher->second);
+static inline int64_t df_shifted_exact(const df_quantiser *weight_quantiser, double exact) {
+    return (int64_t)rint(exact * weight_quantiser->first * weight_quantiser->second);
 }
 
-static inline uint32_t df_node_weight(const df_quantiser *weigher, double exact) {
-    const int64_t weight = df_shifted_exact(weigher, exact);
+static inline uint32_t df_node_weight(const df_quantiser *weight_quantiser, double exact) {
+    const int64_t weight = df_shifted_exact(weight_quantiser, exact);
     return weight > 1 ? (uint32_t)weight : 1;
 }
 
@@ -118,9 +122,9 @@ static inline int64_t df_without_bits(df_weight_parts sum, int bits) {
  * left out, so that the sum is below 2^DF_LEAF_WEIGHT_BITS: rounded down, and what that takes off goes to the heaviest one.
  *
  * IN low, high : [n] parts of their sums; OUT kept : [n], which may be `low` */
-static inline int df_settle_weights(const int64_t *low, const int64_t *high, int64_t n, int64_t *kept) {
+static inline int df_finalize_weights(const int64_t *low, const int64_t *high, int64_t n, int64_t *kept) {
     df_weight_parts total = {0, 0}, own;
-    int64_t k, heaviest = 0, rest;
+    int64_t k, max_weight = 0, rest;
     int bits;
     for (k = 0; k < n; k++) {
         own.low = low[k];
@@ -134,9 +138,9 @@ static inline int df_settle_weights(const int64_t *low, const int64_t *high, int
         own.high = high[k];
         kept[k] = df_without_bits(df_carried(own), bits);
         rest -= kept[k];
-        heaviest = kept[k] > kept[heaviest] ? k : heaviest;
+        max_weight = kept[k] > kept[max_weight] ? k : max_weight;
     }
-    kept[heaviest] += rest;
+    kept[max_weight] += rest;
     return bits;
 }
 
@@ -167,14 +171,14 @@ static inline double df_weight_fraction(df_shifted_sum child, df_shifted_sum par
 /* The weights of n classes by a shift that is lower by `by`, whose sum is `total`: rounded down, but for the
  * heaviest one. `to` may be `weights`. */
 static inline void df_coarser_classes(const int64_t *weights, int64_t n, int32_t by, int64_t total, int64_t *to) {
-    int64_t k, heaviest = 0;
+    int64_t k, max_weight = 0;
     for (k = 1; k < n; k++)
-        heaviest = weights[k] > weights[heaviest] ? k : heaviest;
+        max_weight = weights[k] > weights[max_weight] ? k : max_weight;
     for (k = 0; k < n; k++) {
         to[k] = by > DF_LEAF_WEIGHT_BITS ? 0 : weights[k] >> by;
         total -= to[k];
     }
-    to[heaviest] += total;
+    to[max_weight] += total;
 }
 
 #endif

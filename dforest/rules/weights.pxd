@@ -6,24 +6,24 @@ from dforest.rules.records cimport df_quantiser
 cdef extern from "rules/weights.h" nogil:
     enum:
         DF_ROOT_SHIFT
-    double df_light_below(int32_t shift)
-    int32_t df_weight_shift(double heaviest)
-    int32_t df_shift_if_light(double heaviest)
-    int32_t df_fine_shift(double heaviest)
+    double df_low_weight_below(int32_t shift)
+    int32_t df_weight_shift(double max_weight)
+    int32_t df_shift_if_low_weight(double max_weight)
+    int32_t df_fine_shift(double max_weight)
     int32_t df_median_shift(int32_t fine_shift, int64_t n_draws)
     int df_offset_bits(int64_t n_draws)
     enum:
         DF_DRAWS_BITS
     int64_t df_draws_word(int64_t n_draws, int32_t shift)
-    df_quantiser df_weigher_of(int32_t shift)
-    int64_t df_shifted_exact(const df_quantiser* weigher, double exact)
+    df_quantiser df_weight_quantiser_of(int32_t shift)
+    int64_t df_shifted_exact(const df_quantiser* weight_quantiser, double exact)
     ctypedef struct df_weight_parts:
         int64_t low, high
     df_weight_parts df_parts_of(int64_t weight, uint32_t count)
     df_weight_parts df_both_parts(df_weight_parts a, df_weight_parts b)
     double df_parts_value(df_weight_parts sum)
-    int df_settle_weights(const int64_t* low, const int64_t* high, int64_t n, int64_t* kept)
-    uint32_t df_node_weight(const df_quantiser* weigher, double exact)
+    int df_finalize_weights(const int64_t* low, const int64_t* high, int64_t n, int64_t* kept)
+    uint32_t df_node_weight(const df_quantiser* weight_quantiser, double exact)
     ctypedef struct df_shifted_sum:
         int64_t weight
         int32_t shift

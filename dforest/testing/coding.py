@@ -243,8 +243,8 @@ class Weights:
             self.integers = integers.tolist()
             in_units = [Fraction(float(w)) / Fraction(self.unit) for w in sample_weight]
             if max(self.integers) > 2**20 and in_units != self.integers:  # else all are small multiples, but for rounding
-                heaviest = Fraction(float(max(sample_weight))) / 2**1022  # so that the lightest share is a normal float64, too
-                self.exact = [Fraction(float(Fraction(float(w)) / heaviest)) / 2**992 for w in sample_weight]
+                max_weight = Fraction(float(max(sample_weight))) / 2**1022  # so that the lightest share is a normal float64, too
+                self.exact = [Fraction(float(Fraction(float(w)) / max_weight)) / 2**992 for w in sample_weight]
 
     def as_counts(self):
         """The integers in units of 1 where all weights are whole numbers, as far as a sum below 2**31 has room for that."""
@@ -257,10 +257,10 @@ class Weights:
         """The draws of a node with the weights that they have there, and the shift of these, given that of its parent."""
         if self.exact is None:
             return draws, shift
-        heaviest = max(self.exact[draw.row] for draw in draws)
-        if heaviest * Fraction(2) ** shift >= 2**22:
+        max_weight = max(self.exact[draw.row] for draw in draws)
+        if max_weight * Fraction(2) ** shift >= 2**22:
             return draws, shift
-        shift = _shift(heaviest, 31)
+        shift = _shift(max_weight, 31)
         return [draw._replace(weight=max(1, round(self.exact[draw.row] * Fraction(2) ** shift))) for draw in draws], shift
 
     def of_leaf(self, draws):
@@ -293,10 +293,10 @@ class Weights:
         return median_target(y, fine)
 
 
-def _shift(heaviest, bits):
+def _shift(max_weight, bits):
     """The largest s with round(heaviest * 2**s) < 2**bits."""
-    s = bits - (heaviest.numerator.bit_length() - heaviest.denominator.bit_length()) + 1
-    while round(heaviest * Fraction(2) ** s) >= 2**bits:
+    s = bits - (max_weight.numerator.bit_length() - max_weight.denominator.bit_length()) + 1
+    while round(max_weight * Fraction(2) ** s) >= 2**bits:
         s -= 1
     return s
 

@@ -126,7 +126,7 @@ def test_targets_that_do_not_fit():
         heavy = problem.targets.weight.copy()
         heavy[0] = 2**31
         problem.with_targets(replace(problem.targets, weight=heavy))
-    assert Targets(problem.targets.classes).heaviest == 1
+    assert Targets(problem.targets.classes).max_weight == 1
 
 
 @pytest.mark.parametrize("seed", range(20))

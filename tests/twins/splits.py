@@ -101,8 +101,8 @@ def by_key(codes, draws, column, n_classes):
     for code in codes:
         words = statistic([draw for draw in draws if column.codes[draw.row] == code], n_classes)
         if n_classes:
-            heaviest = 2 + total[2:].index(max(total[2:]))
-            key[code] = float(words[heaviest]) / float(words[1])
+            max_weight = 2 + total[2:].index(max(total[2:]))
+            key[code] = float(words[max_weight]) / float(words[1])
         else:
             key[code] = float(words[2] - words[1] * (total[2] // total[1])) / float(words[1])
     return sorted(codes, key=lambda code: (key[code], code))

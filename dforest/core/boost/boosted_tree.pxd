@@ -23,7 +23,7 @@ cdef struct BoostNode:
     df_open_node at            # where it stands: its range of the rows, and so on
     bint is_light              # it has a scale of its own, not its parent's
     double reference           # weight of the heaviest of the rows that the scale was chosen for
-    int lightness              # of that row
+    int bits_below_max         # of that row
     int64_t most               # rows of the most frequent entry, at most
     double gain                # of its best cut, if integer weights were the weights; 0: it is not split
     int32_t unit               # which the gain is in: 2 to this power
@@ -100,13 +100,13 @@ cdef class BoostedTree:
     cdef uint8_t* by_code              # [as many as the widest column has] whether each of the column's codes goes left, ...
     cdef uint8_t* by_shared            # [DF_BOOST_CODES] ... and each of its bundle's
 
-    cdef int grow(self, int32_t* quantised, const double* kept, bint has_tail, const BoostScale* scales, double heaviest,
+    cdef int grow(self, int32_t* quantised, const double* kept, bint has_tail, const BoostScale* scales, double max_weight,
                   uint32_t seed, WorkerContext* worker) except -1 nogil
     cdef int split(self, int32_t number) except -1 nogil
     cdef int add_bounds(self, int32_t parent, bint is_right) except -1 nogil
     cdef int know_sums(self, int32_t number) except -1 nogil
     cdef int weigh_leaves(self) except -1 nogil
-    cdef int weigh(self, BoostNode* node, int tail_bits) except -1 nogil
+    cdef int requantise(self, BoostNode* node, int tail_bits) except -1 nogil
     cdef df_boost_largest enough_of(self, const BoostNode* node, Py_ssize_t output, int tail_bits) noexcept nogil
     cdef bint is_light(self, const BoostNode* node, int tail_bits) noexcept nogil
     cdef int add_up(self, BoostNode* node) except -1 nogil

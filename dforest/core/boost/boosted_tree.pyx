@@ -23,7 +23,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from dforest.core.boost.bundles cimport BundledColumn
-from dforest.core.boost.tree_rows cimport DF_LIGHTEST, TreeRows, df_boost_largest
+from dforest.core.boost.tree_rows cimport DF_MAX_BITS_BELOW, TreeRows, df_boost_largest
 from dforest.core.loops cimport DF_BOOST_CODES, df_boost_goes_left
 from dforest.core.threads cimport poll
 from dforest.core.tree.buffers cimport ensure_room
@@ -135,7 +135,7 @@ cdef class BoostedTree:
         free(self.sides)
         free_split_heap(&self.frontier)
 
-    cdef int grow(self, int32_t* quantised, const double* kept, bint has_tail, const BoostScale* scales, double heaviest,
+    cdef int grow(self, int32_t* quantised, const double* kept, bint has_tail, const BoostScale* scales, double max_weight,
                   uint32_t seed, WorkerContext* worker) except -1 nogil:
         """Grow a tree.
 
@@ -143,7 +143,7 @@ cdef class BoostedTree:
         are light
         IN kept : [n_outputs, n_rows, 2] or NULL; scales : [n_outputs]
         IN has_tail : whether derivatives have a heavy tail, so that nodes may be light without it
-        IN heaviest : the weight of the heaviest of all rows
+        IN max_weight : the weight of the max_weight of all rows
         """
         cdef int64_t n_leaves = 1
         cdef int32_t number
@@ -158,10 +158,10 @@ cdef class BoostedTree:
         self.nodes[0].most = self.bundles.most
         for k in range(self.n_outputs):
             self.outputs[k].scale = scales[k]
-        self.nodes[0].reference = heaviest
-        self.nodes[0].lightness = 0
+        self.nodes[0].reference = max_weight
+        self.nodes[0].bits_below_max = 0
         self.limits[0] = self.limits_of(&self.nodes[0], 0)
-        self.weigh(&self.nodes[0], DF_TAIL_BITS)
+        self.requantise(&self.nodes[0], DF_TAIL_BITS)
         if self.max_leaves != 1 and self.may_be_split(&self.nodes[0]):
             self.small = &self.nodes[0]
             self.large = NULL
@@ -208,7 +208,7 @@ cdef class BoostedTree:
             for k in range(self.n_outputs):
                 self.outputs_of(node)[k].scale = self.outputs_of(&self.nodes[parent])[k].scale
             node.reference = self.nodes[parent].reference
-            node.lightness = self.nodes[parent].lightness
+            node.bits_below_max = self.nodes[parent].bits_below_max
         node.is_light = False
         node.gain = 0.0
         note_node(&self.frontier, self.n_nodes - 1, parent, is_right)
@@ -273,7 +273,7 @@ cdef class BoostedTree:
         self.nodes[number].left = self.add_node(&children[0], number, False)
         self.add_node(&children[1], number, True)
         for child in range(2):
-            self.weigh(&self.nodes[self.nodes[number].left + child], DF_TAIL_BITS)
+            self.requantise(&self.nodes[self.nodes[number].left + child], DF_TAIL_BITS)
         return self.know_sums(number) if self.bundles.has_defaults else 0
 
     cdef int know_sums(self, int32_t number) except -1 nogil:
@@ -295,23 +295,23 @@ cdef class BoostedTree:
         cdef Py_ssize_t i
         for i in range(self.n_nodes if self.has_tail else 0):
             if self.nodes[i].left < 0:
-                self.weigh(&self.nodes[i], DF_LEAF_TAIL_BITS)
+                self.requantise(&self.nodes[i], DF_LEAF_TAIL_BITS)
         return 0
 
-    cdef int weigh(self, BoostNode* node, int tail_bits) except -1 nogil:
+    cdef int requantise(self, BoostNode* node, int tail_bits) except -1 nogil:
         """Give a node a scale of its own if it is light. IN tail_bits : by how many its derivatives are below its scale then"""
         cdef BoostScale* scale
         cdef const double* kept
         cdef double[2] factors
         cdef Py_ssize_t k
         cdef df_boost_largest enough
-        cdef int lightness = 0
+        cdef int bits_below_max = 0
         cdef bint has_hessian = self.histograms.fill_kind != DF_CONSTANT_WORDS
         if self.kept == NULL:
             return 0
-        if self.rows.lightness != NULL:
-            lightness = self.rows.least_lightness(&node.at)
-            if not self.has_tail and lightness < DF_LIGHTEST and lightness - node.lightness < DF_LIGHT_BITS:
+        if self.rows.bits_below_max != NULL:
+            bits_below_max = self.rows.min_bits_below_max(&node.at)
+            if not self.has_tail and bits_below_max < DF_MAX_BITS_BELOW and bits_below_max - node.bits_below_max < DF_LIGHT_BITS:
                 return 0
         for k in range(self.n_outputs):
             enough = self.enough_of(node, k, tail_bits)
@@ -332,7 +332,7 @@ cdef class BoostedTree:
             self.rows.quantise(&node.at, kept, factors, has_hessian, self.quantised + k * self.plane)
         node.is_light = True
         node.reference = self.largest[0].weight
-        node.lightness = lightness
+        node.bits_below_max = bits_below_max
         return 0
 
     cdef df_boost_largest enough_of(self, const BoostNode* node, Py_ssize_t output, int tail_bits) noexcept nogil:

@@ -24,7 +24,7 @@ cdef class Booster:
     cdef readonly int64_t n_trees      # that have been grown, or were there before
     cdef uint64_t seed
     cdef int loss                      # its number
-    cdef double heaviest               # weight of all rows; 0: none is light
+    cdef double max_weight             # weight of all rows; 0: none is light
     cdef bint is_of_classes            # see losses.h: nodes are light by weights alone
     cdef bint has_hessian              # quantised gradients of a row are two
     cdef bint counts_hessian           # it is 1 without `times`
@@ -42,7 +42,7 @@ cdef class Booster:
     cdef df_boost_rows rows
     cdef double[:, ::1] raw            # [n_sums, n_rows] sums of offsets and leaf values
     cdef int32_t* quantised            # [n_sums, n_rows, 1 or 2]
-    cdef uint8_t* lightness            # [n_rows] of weights; NULL: none is light
+    cdef uint8_t* bits_below_max       # [n_rows] of weights; NULL: none is light
     cdef double* kept                  # [n_sums, n_rows, 2] derivatives; NULL: no node has been light yet, nor may be
     cdef double[::1] baseline          # [n_sums]
     cdef double* factors               # [n_sums, 2] 2 to the power of the exponents of quantised gradients
@@ -60,7 +60,7 @@ cdef class Booster:
     cdef void keep_error(self) noexcept nogil
     cdef int raise_error(self) except -1 nogil
     cdef int lead(self, WorkerContext* worker) except -1 nogil
-    cdef int weigh(self, weight) except -1
+    cdef int set_weights(self, weight) except -1
     cdef bint is_heavy(self, int k) noexcept nogil
     cdef int keep_derivatives(self) except -1 nogil
     cdef int64_t n_chunks(self) noexcept nogil

@@ -36,7 +36,7 @@ from dforest.core.integer_weights import integer_weights
 from dforest.core.threads import Stopped
 
 cdef extern from "core/boost/gradients.h" nogil:
-    uint8_t df_lightness(double weight, double heaviest)
+    uint8_t df_bits_below_max(double weight, double max_weight)
     void df_join_extent(df_boost_extent* extent, const df_boost_extent* other)
     void df_quantise_known(const df_known_derivatives* known, const df_boost_rows* rows, int64_t step, int64_t begin, int64_t end,
                            const double* factors, bint has_hessian, int32_t* quantised, df_boost_extent* extent)
@@ -181,20 +181,20 @@ cdef class Booster:
             raise ValueError(f"n_drawn={n_drawn}; allowed are numbers from 1 to {n_rows}, the number of rows, and None")
         self.owners = [targets]
         if weight is not None:
-            self.weigh(weight)
+            self.set_weights(weight)
         self.has_hessian = self.rows.weight != NULL or not facts.has_constant_hessian
         self.counts_hessian = facts.has_constant_hessian and self.rows.weight == NULL
         kind = DF_WIDE_WORDS if self.has_hessian else DF_CONSTANT_WORDS    # the longest there may be
         self.team = SpinTeam(n_threads)
         self.n_cells = bundles.n_cells
         self.quantised = <int32_t*> malloc(K * n_rows * (2 if self.has_hessian else 1) * sizeof(int32_t))
-        if self.heaviest > 0.0:
+        if self.max_weight > 0.0:
             self.kept = <double*> malloc(2 * K * n_rows * sizeof(double))
-            self.lightness = <uint8_t*> malloc(n_rows)
-            if self.kept == NULL or self.lightness == NULL:
+            self.bits_below_max = <uint8_t*> malloc(n_rows)
+            if self.kept == NULL or self.bits_below_max == NULL:
                 raise MemoryError()
             for i in range(n_rows):
-                self.lightness[i] = df_lightness(self.rows.weight[i], self.heaviest)
+                self.bits_below_max[i] = df_bits_below_max(self.rows.weight[i], self.max_weight)
             self.rows.kept = self.kept
         self.factors = <double*> calloc(2 * K, sizeof(double))      # of no scale
         self.scales = <BoostScale*> malloc(K * sizeof(BoostScale))
@@ -226,8 +226,8 @@ cdef class Booster:
                                None if constraints is None else constraints.directions, self.n_drawn, tuning)
             tree.rules = df_boost_limits(l1, l2, min_hessian, categorical_smoothing, self.fit.weight_unit, min_samples_leaf,
                                          min_samples_category)
-            if self.lightness != NULL:
-                tree.rows.lightness, tree.rows.weight = self.lightness, self.rows.weight
+            if self.bits_below_max != NULL:
+                tree.rows.bits_below_max, tree.rows.weight = self.bits_below_max, self.rows.weight
             tree.rows.drawn = self.rows.list
             grower = TreeGrower(tree, self.own)
             grower.begin(&self.fit)
@@ -240,7 +240,7 @@ cdef class Booster:
         for i in range(self.n_growers):
             self.grower[i] = <PyObject*> self.growers[i]
 
-    cdef int weigh(self, weight) except -1:
+    cdef int set_weights(self, weight) except -1:
         """Take the weights of rows, in their unit: as integers, if these are small; none if all are equal."""
         cdef const double[::1] weights, exact_weights
         cdef const uint32_t[::1] times
@@ -259,7 +259,7 @@ cdef class Booster:
                 exact_weights = exact
                 self.fit.exact_weight = &exact_weights[0]
             if df_is_light(in_units.min(), in_units.max()):
-                self.heaviest = in_units.max()
+                self.max_weight = in_units.max()
             return 0
         if integers.max() > 1:
             self.rows.times = &times[0]
@@ -274,7 +274,7 @@ cdef class Booster:
     def __dealloc__(self):
         free(self.quantised)
         free(self.kept)
-        free(self.lightness)
+        free(self.bits_below_max)
         free(self.factors)
         free(self.scales)
         free(self.extents)
@@ -375,7 +375,8 @@ cdef class Booster:
             scales[output].narrow_h = scales[output].exponent_h - df_hessian_shift(kind)
         (<TreeGrower> self.grower[which]).grow(
             kind, self.quantised_of(k),
-            self.kept + 2 * k * self.data.n_rows if has_tail or self.heaviest > 0.0 else NULL, has_tail, scales, self.heaviest,
+            self.kept + 2 * k * self.data.n_rows if has_tail or self.max_weight > 0.0 else NULL, has_tail, scales,
+            self.max_weight,
             df_tree_seed(self.seed, <uint32_t> (self.n_trees + k)), &self.raw[k, 0], worker)
         with gil:
             self.grown[k] = (<TreeGrower> self.grower[which]).writer.arrays().copy()

@@ -208,20 +208,20 @@ static inline int df_reaches(const df_boost_largest *largest, const df_boost_lar
 
 /* How many powers of two a weight is below the heaviest one of all rows: a byte, so that most nodes are seen not to be light
  * without a look at weights. Of weights w and v of lightnesses a and b, w < 2^(b - a + 1) v. */
-enum { DF_LIGHTEST = 255 };
+enum { DF_MAX_BITS_BELOW = 255 };
 
-static inline uint8_t df_lightness(double weight, double heaviest) {
-    int of_weight, of_heaviest;
+static inline uint8_t df_bits_below_max(double weight, double max_weight) {
+    int of_weight, of_max;
     (void)frexp(weight, &of_weight);
-    (void)frexp(heaviest, &of_heaviest);
-    return (uint8_t)(of_heaviest - of_weight < DF_LIGHTEST ? of_heaviest - of_weight : DF_LIGHTEST);
+    (void)frexp(max_weight, &of_max);
+    return (uint8_t)(of_max - of_weight < DF_MAX_BITS_BELOW ? of_max - of_weight : DF_MAX_BITS_BELOW);
 }
 
 /* The least lightness of n rows. rows : their numbers, or NULL: they are numbered from `from` */
-static inline uint8_t df_min_lightness(const uint32_t *rows, int64_t from, int64_t n, const uint8_t *lightness) {
-    uint8_t least = DF_LIGHTEST;
+static inline uint8_t df_min_bits_below_max(const uint32_t *rows, int64_t from, int64_t n, const uint8_t *bits_below_max) {
+    uint8_t least = DF_MAX_BITS_BELOW;
     for (int64_t i = 0; i < n; i++) {
-        const uint8_t own = lightness[rows != NULL ? (int64_t)rows[i] : from + i];
+        const uint8_t own = bits_below_max[rows != NULL ? (int64_t)rows[i] : from + i];
         least = own < least ? own : least;
     }
     return least;

@@ -14,7 +14,7 @@ N_BYTES = 8
 NO_KEY = np.uint64(2**64 - 1)  # above all keys
 
 
-def find_quantiles(n, quantile, weigh_bytes, next_keys):
+def find_quantiles(n, quantile, weights_of_bytes, next_keys):
     """The quantiles of some sets of numbers.
 
     Parameters
@@ -23,7 +23,7 @@ def find_quantiles(n, quantile, weigh_bytes, next_keys):
         How many sets there are, none of which is empty.
     quantile : float
         From 0 to 1.
-    weigh_bytes : callable
+    weights_of_bytes : callable
         Given which byte, from 0, the first, and keys of shape (n,), dtype uint64, it returns the weight of each value of that
         byte among the numbers whose bytes before it are those of the keys: ndarray of shape (n, 256), dtype int64.
     next_keys : callable
@@ -36,7 +36,7 @@ def find_quantiles(n, quantile, weigh_bytes, next_keys):
     """
     keys, before, totals = np.zeros(n, np.uint64), np.zeros(n, np.int64), None
     for which in range(N_BYTES):
-        weights = weigh_bytes(which, keys)
+        weights = weights_of_bytes(which, keys)
         totals = weights.sum(axis=1) if totals is None else totals
         found = boosting.bytes_of_quantile(weights, before, totals, quantile)
         keys |= found.astype(np.uint64) << np.uint64(8 * (N_BYTES - 1 - which))
@@ -68,7 +68,7 @@ def quantile_of_all(values, quantile, weight, ranks):
         return weighted_quantile(values, quantile, weight)
     own, weight = boosting.keys_of_values(values), np.ones(len(values), np.int64) if weight is None else weight.astype(np.int64)
 
-    def weigh_bytes(which, keys):
+    def weights_of_bytes(which, keys):
         shift, totals = np.uint64(8 * (N_BYTES - 1 - which)), np.zeros((1, 256), np.int64)
         among = slice(None) if which == 0 else own >> (shift + np.uint64(8)) == keys >> (shift + np.uint64(8))
         np.add.at(totals[0], (own[among] >> shift & np.uint64(255)).astype(np.intp), weight[among])
@@ -77,4 +77,4 @@ def quantile_of_all(values, quantile, weight, ranks):
     def next_keys(_, keys):
         return ranks.least(np.array([own[own > keys].min(initial=NO_KEY)], np.uint64))
 
-    return find_quantiles(1, quantile, weigh_bytes, next_keys).item()
+    return find_quantiles(1, quantile, weights_of_bytes, next_keys).item()

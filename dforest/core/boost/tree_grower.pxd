@@ -61,7 +61,7 @@ cdef class TreeGrower:
 
     cdef int begin(self, const LeafSetting* setting) except -1
     cdef int grow(self, int kind, int32_t* quantised, const double* kept, bint has_tail, const BoostScale* scales,
-                  double heaviest, uint32_t seed, double* raw, WorkerContext* worker) except -1 nogil
+                  double max_weight, uint32_t seed, double* raw, WorkerContext* worker) except -1 nogil
     cdef int finish_tree(self) except -1 nogil
     cdef void make_steps(self) noexcept nogil
     cdef int64_t weight_of(self, int64_t row) noexcept nogil

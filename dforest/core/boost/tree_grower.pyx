@@ -17,7 +17,7 @@ from dforest.rules.boost cimport df_absolute_gain, df_both_gradient_sums, df_lim
 from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_clip, df_midpoint_prediction
 from dforest.rules.losses cimport DF_HUBER_LEAF, DF_NEWTON_LEAF, DF_QUANTILE_LEAF
 from dforest.rules.node cimport df_quantiser
-from dforest.rules.weights cimport df_node_weight, df_shift_if_light, df_weigher_of
+from dforest.rules.weights cimport df_node_weight, df_shift_if_low_weight, df_weight_quantiser_of
 
 cdef extern from "core/boost/quantile.h" nogil:
     double df_weighted_quantile(df_weighed* values, int64_t n, double quantile)
@@ -79,7 +79,7 @@ cdef class TreeGrower:
         free(self.waiting)
 
     cdef int grow(self, int kind, int32_t* quantised, const double* kept, bint has_tail, const BoostScale* scales,
-                  double heaviest, uint32_t seed, double* raw, WorkerContext* worker) except -1 nogil:
+                  double max_weight, uint32_t seed, double* raw, WorkerContext* worker) except -1 nogil:
         """Grow a tree, and write it.
 
         IN kind : of words
@@ -87,7 +87,7 @@ cdef class TreeGrower:
         """
         self.quantised, self.raw = quantised, raw
         self.tree.histograms.use(kind)
-        self.tree.grow(quantised, kept, has_tail, scales, heaviest, seed, worker)
+        self.tree.grow(quantised, kept, has_tail, scales, max_weight, seed, worker)
         self.finish_tree()
         return self.write_tree()
 
@@ -154,13 +154,13 @@ cdef class TreeGrower:
 
     cdef int32_t weight_shift(self, const uint32_t* rows, int64_t first, int64_t n) noexcept nogil:
         """The shift of the weights of n rows (rules/weights.h): above 0 if they are all far lighter than the heaviest of all."""
-        cdef double heaviest = 0.0
+        cdef double max_weight = 0.0
         cdef int64_t i
         if self.fit.exact_weight == NULL:
             return 0
         for i in range(n):
-            heaviest = max(heaviest, self.fit.exact_weight[first + i if rows == NULL else <int64_t> rows[i]])
-        return df_shift_if_light(heaviest)
+            max_weight = max(max_weight, self.fit.exact_weight[first + i if rows == NULL else <int64_t> rows[i]])
+        return df_shift_if_low_weight(max_weight)
 
     cdef int weigh_nodes(self) except -1 nogil:
         """Find the values of all nodes, one depth after another as they share rows, and keep those of leaves within bounds.
@@ -211,7 +211,7 @@ cdef class TreeGrower:
         cdef BoostOutput* outputs = self.tree.outputs_of(node)
         cdef const uint32_t* rows = self.tree.rows.run(node.at.first)
         cdef int32_t shift = self.weight_shift(rows, node.at.first, node.at.n)
-        cdef df_quantiser weigher = df_weigher_of(shift)
+        cdef df_quantiser weight_quantiser = df_weight_quantiser_of(shift)
         cdef const double* y
         cdef const double* raw
         cdef double quantile
@@ -227,7 +227,7 @@ cdef class TreeGrower:
                 weighed[i].value = (y[row] - (raw[row] + self.fit.baseline[k])) + 0.0     # no -0.0
                 weighed[i].weight = self.weight_of(row)
                 if shift != 0:
-                    weighed[i].weight = <int64_t> df_node_weight(&weigher, self.fit.exact_weight[row])
+                    weighed[i].weight = <int64_t> df_node_weight(&weight_quantiser, self.fit.exact_weight[row])
             if self.fit.leaf == DF_HUBER_LEAF:
                 outputs[k].value = self.value_of(df_huber_leaf(weighed, node.at.n, self.fit.rows.parameter))
                 continue

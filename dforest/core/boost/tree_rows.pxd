@@ -11,13 +11,13 @@ from dforest.rules.records cimport df_open_node
 
 cdef extern from "core/boost/gradients.h" nogil:
     enum:
-        DF_LIGHTEST
+        DF_MAX_BITS_BELOW
     ctypedef struct df_boost_largest:
         double weight, gradient, hessian
 
 cdef struct RowRange:              # what a thread finds of some of a node's rows
     int64_t n_left                 # how many go left, and then how many do of these ranges up to it
-    int lightness                  # least of all
+    int bits_below_max             # least of all
     df_boost_largest largest
     df_boost_sums sums
 
@@ -29,7 +29,7 @@ cdef class TreeRows:
     cdef SpinTeam team
     cdef int64_t partition_rows        # of a range, of a node that has several
     cdef const double* weight          # [n_rows] of all rows, which is in their derivatives; NULL where no weights may be light
-    cdef const uint8_t* lightness      # [n_rows] of it: see gradients.h
+    cdef const uint8_t* bits_below_max  # [n_rows] of it: see gradients.h
     cdef const uint32_t* drawn         # [n] the root's rows, the booster's; NULL: all
     cdef int64_t n
     cdef uint32_t* numbers             # [n] of the rows, in the order of the leaves
@@ -53,7 +53,7 @@ cdef class TreeRows:
     cdef int cut_into_ranges(self, const df_open_node* node) except -1 nogil
     cdef int divide(self, const df_open_node* node, int32_t column, const uint8_t* by_code,
                     const uint8_t* by_shared) except -1 nogil
-    cdef int least_lightness(self, const df_open_node* node) except -1 nogil
+    cdef int min_bits_below_max(self, const df_open_node* node) except -1 nogil
     cdef int find_largest(self, const df_open_node* node, const double* kept, const df_boost_largest* enough,
                           df_boost_largest* largest) except -1 nogil
     cdef int quantise(self, const df_open_node* node, const double* kept, const double* factors, bint has_hessian,
@@ -62,7 +62,7 @@ cdef class TreeRows:
     cdef int64_t begin_of(self, int64_t item, int64_t* n) noexcept nogil
     cdef void divide_range(self, int64_t item) noexcept nogil
     cdef void place_range(self, int64_t item) noexcept nogil
-    cdef void lightness_of_range(self, int64_t item) noexcept nogil
+    cdef void bits_below_max_of_range(self, int64_t item) noexcept nogil
     cdef void largest_of_range(self, int64_t item) noexcept nogil
     cdef void quantise_range(self, int64_t item) noexcept nogil
     cdef void add_range(self, int64_t item) noexcept nogil

@@ -11,7 +11,7 @@ from libc.stdlib cimport free, malloc
 from dforest.core.tree.buffers cimport ensure_room
 
 cdef extern from "core/boost/gradients.h" nogil:
-    uint8_t df_min_lightness(const uint32_t* rows, int64_t first, int64_t n, const uint8_t* lightness)
+    uint8_t df_min_bits_below_max(const uint32_t* rows, int64_t first, int64_t n, const uint8_t* bits_below_max)
     df_boost_largest df_largest_of_rows(const uint32_t* rows, int64_t first, int64_t n, const double* weight, const double* kept,
                                         const df_boost_largest* enough)
     void df_quantise_again(const uint32_t* rows, int64_t first, int64_t n, const double* kept, const double* factors,
@@ -26,8 +26,8 @@ cdef void place_range(void* rows, int64_t item) noexcept nogil:
     (<TreeRows> rows).place_range(item)
 
 
-cdef void lightness_of_range(void* rows, int64_t item) noexcept nogil:
-    (<TreeRows> rows).lightness_of_range(item)
+cdef void bits_below_max_of_range(void* rows, int64_t item) noexcept nogil:
+    (<TreeRows> rows).bits_below_max_of_range(item)
 
 
 cdef void largest_of_range(void* rows, int64_t item) noexcept nogil:
@@ -106,14 +106,14 @@ cdef class TreeRows:
         self.is_undivided = False
         return 0
 
-    cdef int least_lightness(self, const df_open_node* node) except -1 nogil:
+    cdef int min_bits_below_max(self, const df_open_node* node) except -1 nogil:
         """The least lightness of a node's rows."""
-        cdef int least = DF_LIGHTEST
+        cdef int least = DF_MAX_BITS_BELOW
         cdef int64_t i
         self.cut_into_ranges(node)
-        self.team.call(lightness_of_range, <void*> self, self.n_ranges)
+        self.team.call(bits_below_max_of_range, <void*> self, self.n_ranges)
         for i in range(self.n_ranges):
-            least = min(least, self.ranges[i].lightness)
+            least = min(least, self.ranges[i].bits_below_max)
         return least
 
     cdef int find_largest(self, const df_open_node* node, const double* kept, const df_boost_largest* enough,
@@ -178,9 +178,9 @@ cdef class TreeRows:
         for i in range(n - n_left):
             right[i] = moved[n - 1 - i]
 
-    cdef void lightness_of_range(self, int64_t item) noexcept nogil:
+    cdef void bits_below_max_of_range(self, int64_t item) noexcept nogil:
         cdef int64_t n, begin = self.begin_of(item, &n)
-        self.ranges[item].lightness = df_min_lightness(self.run(begin), begin, n, self.lightness)
+        self.ranges[item].bits_below_max = df_min_bits_below_max(self.run(begin), begin, n, self.bits_below_max)
 
     cdef void largest_of_range(self, int64_t item) noexcept nogil:
         cdef int64_t n, begin = self.begin_of(item, &n)

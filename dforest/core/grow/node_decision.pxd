@@ -101,7 +101,7 @@ cdef class NodeDecision:
     cdef int list_leaf(self, Node* node, Py_ssize_t parent, bint is_right, TreeWriter writer) except -1 nogil
 
     cdef int find_user_defined_split(self, const Node* node, Split* split) except -1 nogil
-    cdef void weigh(self, Node* node) noexcept nogil
+    cdef void requantise_weights(self, Node* node) noexcept nogil
     cdef void set_fine_shift(self, Node* node) noexcept nogil
     cdef void store_weights(self, Node* node, int64_t* words) noexcept nogil
     cdef bint breaks_rules(self, const Node* node) noexcept nogil

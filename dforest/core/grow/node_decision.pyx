@@ -35,8 +35,8 @@ from dforest.rules.node cimport (
 )
 from dforest.rules.class_fractions cimport df_bound_fraction
 from dforest.rules.weights cimport (
-    df_draws_word, df_fine_shift, df_light_below, df_node_weight, df_parts_of, df_settle_weights, df_shifted_exact, df_weigher_of,
-    df_weight_parts, df_weight_shift,
+    df_draws_word, df_finalize_weights, df_fine_shift, df_low_weight_below, df_node_weight, df_parts_of, df_shifted_exact,
+    df_weight_parts, df_weight_quantiser_of, df_weight_shift,
 )
 
 import numpy as np
@@ -174,7 +174,7 @@ cdef class NodeDecision:
     cdef int open(self, Node* node, bint is_right, const Sums* sums) except -1 nogil:
         node.statistics = self.statistics
         if node.exact_weight != NULL:
-            self.weigh(node)
+            self.requantise_weights(node)
         if sums.kind == NO_SUMS:
             self.criterion.open_node(node)
         else:
@@ -184,19 +184,19 @@ cdef class NodeDecision:
                         self.tree_records.root_weight, node, is_right)
         return 0
 
-    cdef void weigh(self, Node* node) noexcept nogil:
+    cdef void requantise_weights(self, Node* node) noexcept nogil:
         """Give a node's records other integer weights, if all are far lighter than its shift was made for."""
         cdef Py_ssize_t i
-        cdef double heaviest = 0.0, enough = df_light_below(node.weight_shift)
-        cdef df_quantiser weigher
+        cdef double max_weight = 0.0, enough = df_low_weight_below(node.weight_shift)
+        cdef df_quantiser weight_quantiser
         for i in range(node.n):            # mostly the first one is heavy enough
-            heaviest = max(heaviest, node.exact_weight[node.records[i].row])
-            if heaviest >= enough:
+            max_weight = max(max_weight, node.exact_weight[node.records[i].row])
+            if max_weight >= enough:
                 return
-        node.weight_shift = df_weight_shift(heaviest)
-        weigher = df_weigher_of(node.weight_shift)
+        node.weight_shift = df_weight_shift(max_weight)
+        weight_quantiser = df_weight_quantiser_of(node.weight_shift)
         for i in range(node.n):
-            node.records[i].weight = df_node_weight(&weigher, node.exact_weight[node.records[i].row])
+            node.records[i].weight = df_node_weight(&weight_quantiser, node.exact_weight[node.records[i].row])
 
     cdef inline bint breaks_rules(self, const Node* node) noexcept nogil:
         """Whether a node that is a side of a split has fewer draws, or less weight, than a leaf needs."""
@@ -267,10 +267,10 @@ cdef class NodeDecision:
     cdef void set_fine_shift(self, Node* node) noexcept nogil:
         """Find the shift of the fine integers of a node's exact weights."""
         cdef Py_ssize_t i
-        cdef double heaviest = 0.0
+        cdef double max_weight = 0.0
         for i in range(node.n):
-            heaviest = max(heaviest, node.exact_weight[node.records[i].row])
-        node.fine_shift = df_fine_shift(heaviest)
+            max_weight = max(max_weight, node.exact_weight[node.records[i].row])
+        node.fine_shift = df_fine_shift(max_weight)
 
     cdef int find_node_values(self, Node* node, double* node_values) except -1 nogil:
         cdef Py_ssize_t o, n_values = self.n_node_values - 1
@@ -342,18 +342,18 @@ cdef class NodeDecision:
         cdef Py_ssize_t i, o, n_outputs = self.criterion.n_outputs
         cdef const Record* record
         cdef const int32_t* targets
-        cdef df_quantiser weigher
+        cdef df_quantiser weight_quantiser
         cdef df_weight_parts weight
         cdef int64_t* low = words + 1
         cdef int64_t* high = self.high
         cdef int excess = 0
         self.set_fine_shift(node)
-        weigher = df_weigher_of(node.fine_shift)
+        weight_quantiser = df_weight_quantiser_of(node.fine_shift)
         for i in range(self.n_weights):
             low[i] = high[i] = 0
         for i in range(node.n):
             record = &node.records[i]
-            weight = df_parts_of(df_shifted_exact(&weigher, node.exact_weight[record.row]), record.count)
+            weight = df_parts_of(df_shifted_exact(&weight_quantiser, node.exact_weight[record.row]), record.count)
             if self.n_weights > 1 and self.criterion.kind == OUTPUTS:
                 targets = self.criterion.outputs.targets + record.target * n_outputs
                 for o in range(n_outputs):
@@ -364,7 +364,7 @@ cdef class NodeDecision:
                 high[record.target if self.n_weights > 1 else 0] += weight.high
         for o in range(self.sets.shape[0]):
             i = self.sets[o, 0]
-            excess = df_settle_weights(low + i, high + i, self.sets[o, 1] - i, low + i)
+            excess = df_finalize_weights(low + i, high + i, self.sets[o, 1] - i, low + i)
         words[0] = df_draws_word(node.statistics[0], node.fine_shift - excess)
 
 

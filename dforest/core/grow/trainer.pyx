@@ -223,7 +223,7 @@ class Trainer(Growers):
     def _make_drawing(self):
         return Drawing(self._data, self._sampling, self._n_rows)
 
-    def grow(self, trees, const uint32_t[::1] seeds not None, put, weigh=None, bint keep_leaves=False):
+    def grow(self, trees, const uint32_t[::1] seeds not None, put, weigh_draws=None, bint keep_leaves=False):
         """Grow some trees.
 
         Parameters
@@ -234,9 +234,9 @@ class Trainer(Growers):
             Seeds of the trees.
         put : callable
             Called with each finished tree, in any order, by the thread that finished it: the tree's number; its `TreeArrays`,
-            lent; the unit of its weights, None without `weigh`; its `leaf_table` (`dforest/core/grow/tree.pxd`), None
+            lent; the unit of its weights, None without `weigh_draws`; its `leaf_table` (`dforest/core/grow/tree.pxd`), None
             without `keep_leaves`. Returns whether growing is to go on.
-        weigh : callable, optional
+        weigh_draws : callable, optional
             Called with a tree's seed. Returns how often the tree draws each row, ndarray of shape (n_rows,), dtype uint32, and
             the rows' `IntegerWeights`, which take the place of the data's weights. The data must have weights, and exact ones.
         keep_leaves : bool, default=False
@@ -251,8 +251,8 @@ class Trainer(Growers):
 
         def begin(Grower grower, i):
             cdef uint32_t tree = trees[i], seed = seeds[i]
-            if weigh is not None:
-                counts, weight = weigh(seed)
+            if weigh_draws is not None:
+                counts, weight = weigh_draws(seed)
                 units[tree] = weight.unit
                 grower.drawing.set_draws(counts, weight.integers, weight.exact)
             if self._drawn is not None:

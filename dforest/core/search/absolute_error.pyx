@@ -38,7 +38,7 @@ from dforest.rules.numerics cimport (
     df_add_product, df_big_difference, df_big_product, df_big_sum, df_exact_sum,
 )
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR
-from dforest.rules.weights cimport df_median_shift, df_shifted_exact, df_weigher_of
+from dforest.rules.weights cimport df_median_shift, df_shifted_exact, df_weight_quantiser_of
 
 from dforest.core.search.split_evaluator import register_evaluator
 
@@ -94,16 +94,16 @@ cdef class AbsoluteError(SquaredError):
         cdef const uint64_t* sort_keys = sort_by_target(node, self.sort_keys, self.sort_keys_to)
         cdef Py_ssize_t i, begin = 0
         cdef const Record* record
-        cdef df_quantiser weigher
+        cdef df_quantiser weight_quantiser
         cdef bint is_sorted = True
         if node.exact_weight != NULL:
-            weigher = df_weigher_of(df_median_shift(node.fine_shift, node.statistics[0]))
+            weight_quantiser = df_weight_quantiser_of(df_median_shift(node.fine_shift, node.statistics[0]))
         for i in range(node.n):
             record = &node.records[<uint32_t> sort_keys[i]]
             self.sorted[i].value = node.y[record.row]
             self.sorted[i].weight = record.weight
             if node.exact_weight != NULL:
-                self.sorted[i].weight = df_shifted_exact(&weigher, node.exact_weight[record.row])
+                self.sorted[i].weight = df_shifted_exact(&weight_quantiser, node.exact_weight[record.row])
             self.sorted[i].weight *= record.count
             if i > begin and sort_keys[i] >> 32 == sort_keys[begin] >> 32:
                 is_sorted = is_sorted and self.sorted[i - 1].value <= self.sorted[i].value

@@ -32,7 +32,7 @@ cdef class FeatureOrder:
     cdef uint64_t* sums            # [n_features + 1] see rules/feature_order.h
     cdef uint64_t left             # the sum of the weights of features that have not been drawn
 
-    cdef int weigh(self, weight, first) except -1
+    cdef int set_weights(self, weight, first) except -1
 
     cdef inline void open(self, uint32_t seed, uint64_t node_key) noexcept nogil:
         """Begin a node."""

@@ -42,9 +42,9 @@ cdef class FeatureOrder:
         for j in range(n_features):
             self.order[j] = <uint32_t> j
         if weight is not None:
-            self.weigh(weight, first)
+            self.set_weights(weight, first)
 
-    cdef int weigh(self, weight, first) except -1:
+    cdef int set_weights(self, weight, first) except -1:
         cdef Py_ssize_t j
         if len(weight) != self.n_features:
             raise ValueError(f"{len(weight)} weights of {self.n_features} features")

@@ -52,7 +52,7 @@ cdef class MultiOutput(Criterion):
     # Copy the words of one output out of a statistic, with the mean put back. OUT to : [2 + its words]
     cdef void take(self, const Output* output, const int64_t* statistic, int64_t* to) noexcept nogil
     # Set `exponent`, and the factors of all outputs, of an open node.
-    cdef void weigh(self, const Node* node) noexcept nogil
+    cdef void requantise_weights(self, const Node* node) noexcept nogil
     cdef void find_pure(self, Node* node) noexcept nogil
     cdef void find_scales(self, Node* node) noexcept nogil
     cdef int open_one_by_one(self, Node* node) except -1 nogil

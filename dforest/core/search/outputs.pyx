@@ -235,7 +235,7 @@ cdef class MultiOutput(Criterion):
         for i in range(node.n):
             node.records[i].target = <int32_t> <uint32_t> i
         if not node.is_pure:
-            self.weigh(node)
+            self.requantise_weights(node)
         return 0
 
     cdef void find_pure(self, Node* node) noexcept nogil:
@@ -288,7 +288,7 @@ cdef class MultiOutput(Criterion):
         node.statistics[1] = self.part_total[1]
         return 0
 
-    cdef void weigh(self, const Node* node) noexcept nogil:
+    cdef void requantise_weights(self, const Node* node) noexcept nogil:
         cdef Py_ssize_t o
         cdef Output* output
         cdef Node part = node[0]

@@ -50,7 +50,7 @@ from dforest.rules.numerics cimport (
 )
 from dforest.rules.records cimport DF_POISSON, DF_SQUARED_ERROR
 from dforest.rules.weights cimport (
-    df_both_parts, df_offset_bits, df_parts_of, df_parts_value, df_shifted_exact, df_weigher_of, df_weight_parts,
+    df_both_parts, df_offset_bits, df_parts_of, df_parts_value, df_shifted_exact, df_weight_parts, df_weight_quantiser_of,
 )
 
 cdef extern from "core/search/best_cut.h" nogil:
@@ -302,14 +302,14 @@ cdef class SquaredError(NumberCriterion):
         cdef double centre
         cdef int64_t w
         cdef int32_t exponent = df_choose_scale(lo, hi, df_offset_bits(node.statistics[0]), &centre)
-        cdef df_quantiser weigher = df_weigher_of(node.fine_shift)
+        cdef df_quantiser weight_quantiser = df_weight_quantiser_of(node.fine_shift)
         cdef df_weight_parts weight = df_parts_of(0, 0)
         cdef df_exact_sum total
         cdef const Record* record
         memset(&total, 0, sizeof(total))
         for i in range(node.n):
             record = &node.records[i]
-            w = df_shifted_exact(&weigher, node.exact_weight[record.row])
+            w = df_shifted_exact(&weight_quantiser, node.exact_weight[record.row])
             weight = df_both_parts(weight, df_parts_of(w, record.count))
             df_add_product(&total, w, record.count * df_leaf_offset(node.y[record.row], centre, exponent))
         return df_leaf_mean(&total, df_parts_value(weight), centre, exponent, lo, hi)

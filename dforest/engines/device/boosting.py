@@ -416,10 +416,10 @@ class DeviceBoostingShard(BoostingShard):
             found[:, k] = by_node(chunks, len(open_nodes), sums.get(), np.add, 0)
         return found
 
-    def heaviest(self, open_nodes):
+    def max_weight(self, open_nodes):
         chunks, there = self._cut_up(open_nodes)
         found = self.device.empty((len(chunks),), np.float64)
-        self._run("df_boost_find_heaviest", len(chunks), self.rows, there, len(chunks), self.exact_weight, found)
+        self._run("df_boost_find_max_weights", len(chunks), self.rows, there, len(chunks), self.exact_weight, found)
         return by_node(chunks, len(open_nodes), found.get(), np.maximum, 0.0)
 
     def _lacking(self, open_nodes):
@@ -428,7 +428,7 @@ class DeviceBoostingShard(BoostingShard):
             return open_nodes, False
         return arrays.roots(np.array([self.n_all]), np.zeros(1, np.uint32)), True
 
-    def weigh_bytes(self, open_nodes, output, which, keys, shifts):
+    def weights_of_bytes(self, open_nodes, output, which, keys, shifts):
         nodes, is_distance = self._lacking(open_nodes)
         chunks, there = self._cut_up(nodes)
         totals = self.device.zeros((len(nodes), BYTE_VALUES), np.int64)

@@ -89,7 +89,7 @@ class DeviceShard(ForestShard):
         weight, self.exact_weight, first_weight = None, training.exact_weight, np.zeros(len(seeds), np.int64)
         if weights is not None:
             weight = np.stack([of_tree.integers for of_tree in weights])
-            training.heaviest = int(weight.max(initial=1))
+            training.max_weight = int(weight.max(initial=1))
             self.exact_weight, first_weight = self._exact_weights(weights)
         self.has_exact_weights, self.label_ranks = self.exact_weight is not None, None
         self.draws, self.roots = self._draw(seeds, counts, weight)
@@ -156,14 +156,14 @@ class DeviceShard(ForestShard):
         chunks = self._cut_up(open_nodes)
         t.run("df_requantise", len(chunks), self.draws, device.array(chunks), len(chunks), device.array(open_nodes), t.y)
 
-    def heaviest(self, open_nodes):
+    def max_weight(self, open_nodes):
         device, chunks = self.device, self._cut_up(open_nodes)
         found = device.empty((len(chunks),), np.float64)
-        self.training.run("df_find_heaviest", len(chunks), self.draws, device.array(chunks), len(chunks),
+        self.training.run("df_find_max_weights", len(chunks), self.draws, device.array(chunks), len(chunks),
                           device.array(open_nodes), self.exact_weight, found)  # fmt: skip
         return by_node(chunks, len(open_nodes), found.get(), np.maximum, 0.0)
 
-    def weigh(self, open_nodes):
+    def requantise_weights(self, open_nodes):
         device, chunks = self.device, self._cut_up(open_nodes)
         self.training.run("df_weigh_draws", len(chunks), self.draws, device.array(chunks), len(chunks), device.array(open_nodes),
                           self.exact_weight)  # fmt: skip

@@ -137,7 +137,7 @@ class Training:
     def set_targets(self, targets):
         """Put targets and weights on the device."""
         array = self.device.array
-        self.heaviest = targets.heaviest
+        self.max_weight = targets.max_weight
         self.target = array(targets.classes)
         self.y = None if targets.numbers is None else array(targets.numbers)
         self.weight = None if targets.weight is None else array(targets.weight)
@@ -158,7 +158,7 @@ class Training:
         """Lay out the planes of histograms, given how often a row is drawn at most: see kernels/target.hpp."""
         problem = self.problem
         bits = 32 - (self.tuning.chunk - 1).bit_length()
-        heaviest = self.heaviest * max_drawn
+        max_weight = self.max_weight * max_drawn
 
         def limbs(most):
             return -(-(int(most).bit_length() + 1) // bits)
@@ -168,8 +168,8 @@ class Training:
             n_count = problem["weight_limbs"] = problem["sum_limbs"] = 2
         else:
             n_count = 1
-            problem["weight_limbs"] = limbs(heaviest)
-            problem["sum_limbs"] = limbs(max_drawn << 31 if problem["is_wide"] else heaviest << 31)
+            problem["weight_limbs"] = limbs(max_weight)
+            problem["sum_limbs"] = limbs(max_drawn << 31 if problem["is_wide"] else max_weight << 31)
         layout, objective = self.layout, self.layout.objective
         if layout.outputs is not None:
             n_words, has_classes = layout.n_words - 2, not objective.scales_targets

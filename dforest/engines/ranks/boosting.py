@@ -168,11 +168,11 @@ class RankBoostingShard(BoostingShard):
     def add_up(self, open_nodes):
         return self.ranks.sum(self.own.add_up(self._own(open_nodes)))
 
-    def heaviest(self, open_nodes):
-        return self.ranks.greatest(self.own.heaviest(self._own(open_nodes)))
+    def max_weight(self, open_nodes):
+        return self.ranks.greatest(self.own.max_weight(self._own(open_nodes)))
 
-    def weigh_bytes(self, open_nodes, output, which, keys, shifts):
-        return self.ranks.sum(self.own.weigh_bytes(self._own(open_nodes), output, which, keys, shifts))
+    def weights_of_bytes(self, open_nodes, output, which, keys, shifts):
+        return self.ranks.sum(self.own.weights_of_bytes(self._own(open_nodes), output, which, keys, shifts))
 
     def next_keys(self, open_nodes, output, keys):
         return self.ranks.least(self.own.next_keys(self._own(open_nodes), output, keys))

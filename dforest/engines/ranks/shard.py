@@ -92,11 +92,11 @@ class RankShard(ForestShard):
     def requantise(self, open_nodes):
         self.own.requantise(self.own_open_nodes(open_nodes))
 
-    def heaviest(self, open_nodes):
-        return self.ranks.greatest(self.own.heaviest(self.own_open_nodes(open_nodes)))
+    def max_weight(self, open_nodes):
+        return self.ranks.greatest(self.own.max_weight(self.own_open_nodes(open_nodes)))
 
-    def weigh(self, open_nodes):
-        self.own.weigh(self.own_open_nodes(open_nodes))
+    def requantise_weights(self, open_nodes):
+        self.own.requantise_weights(self.own_open_nodes(open_nodes))
 
     def label_sums(self, roots):
         return self.ranks.sum(self.own.label_sums(self.own_open_nodes(roots)))
@@ -155,7 +155,7 @@ class RankShard(ForestShard):
         records, shifts, n_draws = self.own.draws.get(), None, None
         if exact_weight is not None:
             n_draws = self.ranks.sum(arrays.count_draws(own, records))
-            shifts = arrays.weight_shifts(self.ranks.greatest(self.own.heaviest(_open_nodes(own))), is_fine=True)
+            shifts = arrays.weight_shifts(self.ranks.greatest(self.own.max_weight(_open_nodes(own))), is_fine=True)
         if self._has_classes:
             return self._class_words(own, records, exact_weight, shifts, n_draws)
         return self._number_words(nodes, own, records, exact_weight, shifts, n_draws)

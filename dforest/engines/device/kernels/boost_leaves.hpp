@@ -24,15 +24,15 @@ DF_INLINE double df_lacks(const double *y, const double *raw, double baseline, i
 DF_INLINE int64_t df_weight_in_node(const uint32_t *integer_weight, const double *exact_weight, int32_t shift, int64_t row)
 {
     if (shift != 0) {
-        const df_quantiser weigher = df_weigher_of(shift);
-        return df_node_weight(&weigher, exact_weight[row]);
+        const df_quantiser weight_quantiser = df_weight_quantiser_of(shift);
+        return df_node_weight(&weight_quantiser, exact_weight[row]);
     }
     return integer_weight ? integer_weight[row] : 1;
 }
 
-// The heaviest exact weight of each chunk. OUT heaviest : [n_chunks]
-DF_KERNEL df_boost_find_heaviest(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *exact_weight,
-                                 double *heaviest, DF_LOCAL)
+// The max_weight exact weight of each chunk. OUT max_weight : [n_chunks]
+DF_KERNEL df_boost_find_max_weights(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *exact_weight,
+                                    double *max_weight, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -46,7 +46,7 @@ DF_KERNEL df_boost_find_heaviest(const uint32_t *rows, const df_chunk *chunks, i
             });
             group.each([&](int64_t item) {
                 if (item == 0)
-                    heaviest[c] = found;
+                    max_weight[c] = found;
             });
         }
     }

@@ -24,8 +24,8 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
             return (int64_t) sum;
         });
     };
-    const int32_t shift = exact ? df_fine_shift(df_heaviest(group, records, n, exact)) : 0;
-    const df_quantiser fine = df_weigher_of(shift), of_node = df_weigher_of(grown->weight_shift);
+    const int32_t shift = exact ? df_fine_shift(df_max_weight(group, records, n, exact)) : 0;
+    const df_quantiser fine = df_weight_quantiser_of(shift), of_node = df_weight_quantiser_of(grown->weight_shift);
     const auto fine_weight = [&](int64_t i) { return df_shifted_exact(&fine, exact[records[i].row]); };
     const auto weight_in_node = [&](int64_t i) {
         return (int64_t) (exact ? df_node_weight(&of_node, exact[records[i].row]) : records[i].weight);
@@ -78,7 +78,7 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
             for (int64_t o = 0; o < p->n_outputs; o++) {
                 const int64_t first = df_has_outputs(p) ? outputs[o].first - DF_OUTPUT_WORDS : 0;
                 const int64_t n_classes = df_has_outputs(p) ? outputs[o].n_words : p->n_words - 2;
-                excess = df_settle_weights(words + 1 + first, high + first, n_classes, words + 1 + first);
+                excess = df_finalize_weights(words + 1 + first, high + first, n_classes, words + 1 + first);
             }
             words[0] = df_draws_word(words[0], shift - excess);
         });
@@ -99,7 +99,7 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
         weight.low = sum_of([&](int64_t i) { return df_parts_of(fine_weight(i), records[i].count).low; });
         weight.high = sum_of([&](int64_t i) { return df_parts_of(fine_weight(i), records[i].count).high; });
     }
-    const df_quantiser of_median = df_weigher_of(df_median_shift(shift, total[0]));
+    const df_quantiser of_median = df_weight_quantiser_of(df_median_shift(shift, total[0]));
     const auto median_weight = [&](int64_t i) {
         return records[i].count * (exact ? df_shifted_exact(&of_median, exact[records[i].row]) : (int64_t) records[i].weight);
     };
@@ -145,7 +145,7 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
         words[0] = total[0];
         words[1] = total[1];
         if (exact)
-            words[0] = df_draws_word(total[0], shift - df_settle_weights(&weight.low, &weight.high, 1, words + 1));
+            words[0] = df_draws_word(total[0], shift - df_finalize_weights(&weight.low, &weight.high, 1, words + 1));
         memcpy(words + 2 + p->n_outputs, &impurity, sizeof impurity);
     });
 }

@@ -138,17 +138,17 @@ DF_INLINE int32_t df_next_feature(const df_problem *p, df_shared *shared, const 
 }
 
 // Give draws other weights, if all are far lighter than the node's shift was made for.
-DF_INLINE void df_weigh(const df_group &group, const df_fit *fit, df_open_node *open_node, df_record *records)
+DF_INLINE void df_requantise_weights(const df_group &group, const df_fit *fit, df_open_node *open_node, df_record *records)
 {
     const int64_t n = open_node->n;
-    const double heaviest = df_heaviest(group, records, n, fit->exact_weight);
-    if (!(heaviest < df_light_below(open_node->weight_shift)))
+    const double max_weight = df_max_weight(group, records, n, fit->exact_weight);
+    if (!(max_weight < df_low_weight_below(open_node->weight_shift)))
         return;
-    const int32_t shift = df_weight_shift(heaviest);
-    const df_quantiser weigher = df_weigher_of(shift);
+    const int32_t shift = df_weight_shift(max_weight);
+    const df_quantiser weight_quantiser = df_weight_quantiser_of(shift);
     group.each([&](int64_t item) {
         for (int64_t i = item; i < n; i += group.n_items)
-            records[i].weight = df_node_weight(&weigher, fit->exact_weight[records[i].row]);
+            records[i].weight = df_node_weight(&weight_quantiser, fit->exact_weight[records[i].row]);
         if (item == 0)
             open_node->weight_shift = shift;
     });
@@ -164,7 +164,7 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_worksp
     const int64_t n = open_node->n;
     bool is_pure = n == 1;
     if (fit->exact_weight)
-        df_weigh(group, fit, open_node, records);
+        df_requantise_weights(group, fit, open_node, records);
     const auto range = [&] {
         const df_extent extent = df_target_extent(group, records, n);
         return (int64_t) extent.highest - extent.lowest;

@@ -427,7 +427,7 @@ DF_CALLED double df_lowest_y(const Group &group, const df_record *records, int64
 
 // The heaviest exact weight of some draws, one or more.
 template <class Group>
-DF_CALLED double df_heaviest(const Group &group, const df_record *records, int64_t n, const double *exact_weight)
+DF_CALLED double df_max_weight(const Group &group, const df_record *records, int64_t n, const double *exact_weight)
 {
     return -group.template lowest<double>([&](int64_t item) {
         double low = -exact_weight[records[0].row];

@@ -144,9 +144,9 @@ DF_KERNEL df_requantise(df_record *records, const df_chunk *chunks, int64_t n_ch
     }
 }
 
-// OUT heaviest : [n_chunks] exact weight; of trees without such weights infinite
-DF_KERNEL df_find_heaviest(const df_record *records, const df_chunk *chunks, int64_t n_chunks, const df_open_node *open_nodes,
-                           const double *exact_weight, double *heaviest, DF_LOCAL)
+// OUT max_weight : [n_chunks] exact weight; of trees without such weights infinite
+DF_KERNEL df_find_max_weights(const df_record *records, const df_chunk *chunks, int64_t n_chunks, const df_open_node *open_nodes,
+                              const double *exact_weight, double *max_weight, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -155,10 +155,10 @@ DF_KERNEL df_find_heaviest(const df_record *records, const df_chunk *chunks, int
             const int64_t first = open_nodes[chunk.node].first_weight;
             double found = INFINITY;
             if (first >= 0)
-                found = df_heaviest(group, records + chunk.first, chunk.n, exact_weight + first);
+                found = df_max_weight(group, records + chunk.first, chunk.n, exact_weight + first);
             group.each([&](int64_t item) {
                 if (item == 0)
-                    heaviest[c] = found;
+                    max_weight[c] = found;
             });
         }
     }
@@ -173,11 +173,11 @@ DF_KERNEL df_weigh_draws(df_record *records, const df_chunk *chunks, int64_t n_c
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
             const df_open_node *open_node = open_nodes + chunk.node;
-            const df_quantiser weigher = df_weigher_of(open_node->weight_shift);
+            const df_quantiser weight_quantiser = df_weight_quantiser_of(open_node->weight_shift);
             df_record *own = records + chunk.first;
             group.each([&](int64_t item) {
                 for (int64_t i = item; i < chunk.n; i += group.n_items)
-                    own[i].weight = df_node_weight(&weigher, exact_weight[open_node->first_weight + own[i].row]);
+                    own[i].weight = df_node_weight(&weight_quantiser, exact_weight[open_node->first_weight + own[i].row]);
             });
         }
     }
