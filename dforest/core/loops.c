@@ -86,7 +86,7 @@ static void df_quickscorer64(int has_missing, const df_quickscorer_tree *trees, 
 #define DF_UNORDERED_RECORDS {0, 64, 32, 32}
 #else
 #define DF_SMALL_RECORDS {0, 0, 32, 32}
-#define DF_UNORDERED_RECORDS {0, 0, 0, 0} /* without vectors, sorting is faster, if nodes are not small subtrees */
+#define DF_UNORDERED_RECORDS {0, 0, 0, 0} /* with SSE2 alone, sorting is faster, if nodes are not small subtrees */
 #endif
 
 #define DF_TEXT_OF(name) #name

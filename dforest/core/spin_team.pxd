@@ -27,10 +27,10 @@ cdef class SpinTeam:
     cdef PyThread_type_lock* wake_locks  # [n_members] locks that are held; a member sleeps until its own is released
     cdef int* asleep               # [n_members] numbers of members that sleep
 
-    cdef void call(self, SpinWork work, void* context, int64_t n_items) noexcept nogil
+    cdef void for_each(self, SpinWork work, void* context, int64_t n_items) noexcept nogil
     cdef int do_lead(self, WorkerContext* worker) except -1 nogil
     cdef void call_some(self, SpinWork work, void* context, int64_t n_items) noexcept nogil
     cdef bint take_part(self) noexcept nogil
     cdef int serve(self, int member, WorkerContext* worker) except -1 nogil
     cdef void wake_all(self) noexcept nogil
-    cdef int run(self, SpinLead lead, void* context, double work) except -1
+    cdef int run_leader(self, SpinLead lead, void* context, double work) except -1

@@ -76,7 +76,7 @@ cdef class SpinTeam:
         free(self.wake_locks)
         free(self.asleep)
 
-    cdef int run(self, SpinLead lead, void* context, double work) except -1:
+    cdef int run_leader(self, SpinLead lead, void* context, double work) except -1:
         """Have `lead` called by one thread, while others serve it. The caller holds the interpreter's lock, which is released.
 
         work : of all threads, in nanoseconds or so
@@ -98,7 +98,7 @@ cdef class SpinTeam:
             PyThread_release_lock(self.lock)
         return 0
 
-    cdef void call(self, SpinWork work, void* context, int64_t n_items) noexcept nogil:
+    cdef void for_each(self, SpinWork work, void* context, int64_t n_items) noexcept nogil:
         """Have `work` called with every item, by the leader, who calls this, and by members."""
         self.first = 0
         while n_items > DF_TEAM_ITEMS:         # more than a word can count

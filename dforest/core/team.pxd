@@ -53,12 +53,12 @@ cdef class Team:
         return df_glance(self.is_short) != 0
 
     cdef bint offer(self, void* work) noexcept nogil
-    cdef bint wait(self, int member, void** offer, TeamTask** task) except -1 nogil
+    cdef bint wait_for_work(self, int member, void** offer, TeamTask** task) except -1 nogil
     cdef int run_task(self, TeamTask* task, void* own) except -1 nogil
     cdef int parallel_for(self, int leader, Py_ssize_t n_items, Work work, void* context) except -1 nogil
-    cdef Py_ssize_t take(self, TeamTask* task) noexcept nogil
+    cdef Py_ssize_t take_item(self, TeamTask* task) noexcept nogil
     cdef int take_part(self, TeamTask* task, void* own, bint leads) except -1 nogil
-    cdef int help(self, TeamTask* task, void* own) except -1 nogil
+    cdef int help_with(self, TeamTask* task, void* own) except -1 nogil
     cdef void give_up(self) noexcept nogil
     cdef void wake(self, Py_ssize_t most) noexcept nogil
     cdef int check(self) except -1 nogil

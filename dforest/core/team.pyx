@@ -30,7 +30,7 @@ cdef int do_items(void* context, void* own) except -1 nogil:
     cdef PlainTask* plain = <PlainTask*> context
     cdef Py_ssize_t item = 0
     while item >= 0:
-        item = (<Team> plain.team).take(&plain.task)
+        item = (<Team> plain.team).take_item(&plain.task)
         if item >= 0:
             plain.work(plain.context, item)
     return 0
@@ -131,7 +131,7 @@ cdef class Team:
         PyThread_release_lock(self.lock)
         return wanted
 
-    cdef bint wait(self, int member, void** offer, TeamTask** task) except -1 nogil:
+    cdef bint wait_for_work(self, int member, void** offer, TeamTask** task) except -1 nogil:
         """Sleep until there is an offer or a task to help at; the other one is NULL. False: the fit is done or stopped."""
         cdef int i
         offer[0] = NULL
@@ -224,11 +224,11 @@ cdef class Team:
         plain.context = context
         return self.run_task(&plain.task, NULL)
 
-    cdef int help(self, TeamTask* task, void* own) except -1 nogil:
+    cdef int help_with(self, TeamTask* task, void* own) except -1 nogil:
         """Take part in a task that `wait` gave. IN own : what the member brings to its part"""
         return self.take_part(task, own, False)
 
-    cdef Py_ssize_t take(self, TeamTask* task) noexcept nogil:
+    cdef Py_ssize_t take_item(self, TeamTask* task) noexcept nogil:
         """The next item of a task; -1: no item is left, or all members are to give up."""
         cdef Py_ssize_t item = -1
         PyThread_acquire_lock(self.lock, WAIT_LOCK)

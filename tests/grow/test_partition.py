@@ -148,8 +148,8 @@ def help(Team team, int member):
     cdef SharedTask* task
     cdef Py_ssize_t n = 0
     with nogil:
-        while team.wait(member, &offer, &task):
-            team.help(task, NULL)
+        while team.wait_for_work(member, &offer, &task):
+            team.help_with(task, NULL)
             n += 1
     return n
 """

@@ -24,7 +24,7 @@ cdef void count(void* context, int64_t item) noexcept nogil:
 cdef int lead(void* context, SpinTeam team, WorkerContext* worker) except -1 nogil:
     cdef Counting* counting = <Counting*> context
     for counting.call in range(counting.n_calls):
-        team.call(count, context, counting.n_items)
+        team.for_each(count, context, counting.n_items)
         if counting.nap > 0.0:
             with gil:
                 time.sleep(counting.nap)
@@ -61,7 +61,7 @@ def count_items(SpinTeam team not None, int64_t n_calls, int64_t n_items, double
     counting.n_calls = n_calls
     counting.nap = nap
     counting.fails = fails
-    team.run(lead, &counting, 0)
+    team.run_leader(lead, &counting, 0)
     return counts[:n_items]
 
 

@@ -118,7 +118,7 @@ cdef class BoostedTree:
     cdef void fill_part(self, int64_t item) noexcept nogil
     cdef void search_item(self, int64_t item) noexcept nogil
     cdef void search_range(self, int64_t item) noexcept nogil
-    cdef void fill(self, Py_ssize_t item, Py_ssize_t last) noexcept nogil
+    cdef void fill_small_histogram(self, Py_ssize_t item, Py_ssize_t last) noexcept nogil
     cdef void prune_frontier(self, Py_ssize_t n_splits) noexcept nogil
     cdef void begin_search(self, int which) noexcept nogil
     cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil

@@ -151,7 +151,7 @@ cdef class BoostedTree:
         cdef df_open_node root = df_root_of(self.rows.n, seed)
         self.quantised = quantised
         self.kept, self.has_tail = kept, has_tail
-        self.columns.begin(seed)
+        self.columns.begin_tree(seed)
         self.n_nodes = self.n_pushed = self.frontier.n_waiting = self.n_sides = 0
         self.rows.is_undivided = True
         self.add_node(&root, -1, 0)
@@ -166,7 +166,7 @@ cdef class BoostedTree:
             self.small = &self.nodes[0]
             self.large = NULL
             self.small.has_packed_sums = self.histograms.fits_packed_sums(self.small.at.n, self.small.most)
-            self.small.slot = self.histograms.take(self.small.has_packed_sums)
+            self.small.slot = self.histograms.take_slot(self.small.has_packed_sums)
             if self.bundles.has_defaults:
                 self.add_up(self.small)
             self.searches_small = True
@@ -385,7 +385,7 @@ cdef class BoostedTree:
         self.large.most = min(node.most, self.large.at.n)
         self.small.has_packed_sums = self.large.has_packed_sums = self.histograms.fits_packed_sums(self.large.at.n,
                                                                                                    self.large.most)
-        self.small.slot = self.histograms.take(self.small.has_packed_sums)
+        self.small.slot = self.histograms.take_slot(self.small.has_packed_sums)
         self.large.slot = node.slot
         node.slot = -1
         if not self.subtracts or self.small.is_light or self.large.is_light:
@@ -437,13 +437,13 @@ cdef class BoostedTree:
         if self.large != NULL:
             self.begin_search(1)
         if self.n_parts > 1:
-            self.team.call(fill_part, <void*> self, self.n_parts)
-            self.team.call(search_item, <void*> self, self.histograms.n_items)
+            self.team.for_each(fill_part, <void*> self, self.n_parts)
+            self.team.for_each(search_item, <void*> self, self.histograms.n_items)
         elif self.n_item_ranges > 1 or self.team.n_members == 1:
-            self.team.call(search_range, <void*> self, self.n_item_ranges)
+            self.team.for_each(search_range, <void*> self, self.n_item_ranges)
         else:
-            self.fill(0, self.histograms.n_items)
-            self.team.call(search_item, <void*> self, self.histograms.n_items)
+            self.fill_small_histogram(0, self.histograms.n_items)
+            self.team.for_each(search_item, <void*> self, self.histograms.n_items)
         if self.searches_small:
             self.choose(self.small, self.cuts, &self.searches[0])
         if self.large != NULL:
@@ -486,7 +486,7 @@ cdef class BoostedTree:
 
     cdef void fill_part(self, int64_t item) noexcept nogil:
         cdef int64_t first = self.small.at.first
-        self.histograms.fill_part(<int> item, self.n_parts, self.rows.run(first), first, self.small.at.n, self.quantised,
+        self.histograms.fill_part(<int> item, self.n_parts, self.rows.rows_from(first), first, self.small.at.n, self.quantised,
                                   self.small.has_packed_sums)
 
     cdef void search_item(self, int64_t item) noexcept nogil:
@@ -504,14 +504,14 @@ cdef class BoostedTree:
         """Fill the histogram of the small node in a range of items, and search these."""
         cdef Py_ssize_t n = self.histograms.n_items, i
         cdef Py_ssize_t begin = n * item // self.n_item_ranges, end = n * (item + 1) // self.n_item_ranges
-        self.fill(begin, end)
+        self.fill_small_histogram(begin, end)
         for i in range(begin, end):
             self.search_item(i)
 
-    cdef void fill(self, Py_ssize_t item, Py_ssize_t last) noexcept nogil:
+    cdef void fill_small_histogram(self, Py_ssize_t item, Py_ssize_t last) noexcept nogil:
         """Fill the histogram of the small node in items from `item` to `last` - 1."""
         cdef int64_t first = self.small.at.first
-        self.histograms.fill_slot(item, last, self.rows.run(first), first, self.small.at.n, self.quantised, self.small.slot,
+        self.histograms.fill_slot(item, last, self.rows.rows_from(first), first, self.small.at.n, self.quantised, self.small.slot,
                                   self.small.has_packed_sums)
 
     cdef int choose(self, BoostNode* node, const df_boost_cut* cuts, const Search* search) except -1 nogil:

@@ -59,7 +59,7 @@ cdef class Booster:
     cdef void grow_alone(self, int k) noexcept nogil
     cdef void keep_error(self) noexcept nogil
     cdef int raise_error(self) except -1 nogil
-    cdef int lead(self, WorkerContext* worker) except -1 nogil
+    cdef int grow_trees(self, WorkerContext* worker) except -1 nogil
     cdef int set_weights(self, weight) except -1
     cdef bint is_heavy(self, int k) noexcept nogil
     cdef int keep_derivatives(self) except -1 nogil

@@ -63,8 +63,8 @@ cdef int grow_tree(void* booster, int k, int which, WorkerContext* worker) excep
     return (<Booster> booster).grow_tree(k, which, worker)
 
 
-cdef int lead(void* booster, SpinTeam team, WorkerContext* worker) except -1 nogil:
-    return (<Booster> booster).lead(worker)
+cdef int grow_trees(void* booster, SpinTeam team, WorkerContext* worker) except -1 nogil:
+    return (<Booster> booster).grow_trees(worker)
 
 
 @cython.final
@@ -230,7 +230,7 @@ cdef class Booster:
                 tree.rows.bits_below_max, tree.rows.weight = self.bits_below_max, self.rows.weight
             tree.rows.drawn = self.rows.list
             grower = TreeGrower(tree, self.own)
-            grower.begin(&self.fit)
+            grower.begin_fit(&self.fit)
             self.growers.append(grower)
         self.n_growers = len(self.growers)
         self.grower = <PyObject**> malloc(self.n_growers * sizeof(PyObject*))
@@ -298,12 +298,12 @@ cdef class Booster:
         """
         self.grown = [None] * self.n_trees_per_iteration
         cdef double n_cells = <double> self.n_cells * self.n_drawn / self.data.n_rows * self.n_trees_per_iteration
-        self.team.run(lead, <void*> self, CELL_WORK * n_cells)
+        self.team.run_leader(grow_trees, <void*> self, CELL_WORK * n_cells)
         grown, self.grown = self.grown, None
         self.n_trees += self.n_trees_per_iteration
         return grown
 
-    cdef int lead(self, WorkerContext* worker) except -1 nogil:
+    cdef int grow_trees(self, WorkerContext* worker) except -1 nogil:
         """Grow the trees of an iteration, as the team's leader."""
         cdef int64_t n = self.n_chunks()
         cdef int k
@@ -316,16 +316,16 @@ cdef class Booster:
         if self.own is not None:
             self.own.find(&self.raw[0, 0], &self.baseline[0])
         while not self.has_scales:
-            self.team.call(quantise_chunk, <void*> self, n)
+            self.team.for_each(quantise_chunk, <void*> self, n)
             self.join_extents()
             self.choose_scales()
         self.has_scales = False
         for k in range(self.n_sums):
             if self.kept == NULL and not self.is_of_classes and self.is_heavy(k):
                 self.keep_derivatives()
-                self.team.call(quantise_chunk, <void*> self, n)
+                self.team.for_each(quantise_chunk, <void*> self, n)
         if self.n_growers > 1:
-            self.team.call(grow_alone, <void*> self, self.n_trees_per_iteration)
+            self.team.for_each(grow_alone, <void*> self, self.n_trees_per_iteration)
             return self.raise_error() if df_glance(self.has_failed) else 0
         for k in range(self.n_trees_per_iteration):
             self.grow_tree(k, 0, worker)

@@ -44,7 +44,7 @@ cdef class DrawnRows:
         cdef int64_t i
         self.seed = seed
         self.times = times
-        team.call(draw_block, <void*> self, count_blocks(self.n_rows))
+        team.for_each(draw_block, <void*> self, count_blocks(self.n_rows))
         self.total_weight = self.n_drawn
         if times != NULL:
             self.total_weight = 0

@@ -52,11 +52,11 @@ cdef class Histograms:
 
     cdef int make_rooms(self) except -1
     cdef void use(self, int kind) noexcept nogil
-    cdef int32_t take(self, bint has_packed_sums) except -1 nogil
+    cdef int32_t take_slot(self, bint has_packed_sums) except -1 nogil
     cdef void leave(self, int32_t* slot) noexcept nogil
     cdef bint fits_packed_sums(self, int64_t n, int64_t most) noexcept nogil
-    cdef void fill(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
-                   const int32_t* quantised, uint64_t* words, uint64_t* sums) noexcept nogil
+    cdef void add_rows(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
+                       const int32_t* quantised, uint64_t* words, uint64_t* sums) noexcept nogil
     cdef void fill_part(self, int part, int n_parts, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised,
                         bint has_packed_sums) noexcept nogil
     cdef void fill_slot(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,

@@ -151,7 +151,7 @@ cdef class Histograms:
         self.kind = kind if self.times == NULL else <int> DF_WIDE_WORDS
         self.width = 2 if self.kind == DF_WIDE_WORDS else 1
 
-    cdef int32_t take(self, bint has_packed_sums) except -1 nogil:
+    cdef int32_t take_slot(self, bint has_packed_sums) except -1 nogil:
         """The number of a slot, for a node to have whose histogram has words, or has sums."""
         cdef Py_ssize_t number = self.n_slots
         cdef int32_t width = 1 if has_packed_sums else 3
@@ -189,8 +189,8 @@ cdef class Histograms:
         """Whether words are enough for a histogram of n rows, of which at most `most` have one entry."""
         return self.kind != DF_WIDE_WORDS and min(n, most) <= self.packed_sum_rows
 
-    cdef void fill(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
-                   const int32_t* quantised, uint64_t* words, uint64_t* sums) noexcept nogil:
+    cdef void add_rows(self, Py_ssize_t item, Py_ssize_t last, const uint32_t* rows, int64_t first, int64_t n,
+                       const int32_t* quantised, uint64_t* words, uint64_t* sums) noexcept nogil:
         """Add up n rows in items from `item` to `last` - 1: into words, and these into sums if they are not NULL.
 
         A tile of bundles comes after another. Entries of other items are not looked at. Items of lists are filled together, all
@@ -242,8 +242,8 @@ cdef class Histograms:
         cdef uint64_t* words
         for k in range(self.n_outputs):
             words = self.words_of_part(part, k)
-            self.fill(0, self.n_items, rows + begin if rows != NULL else NULL, first + begin, end - begin,
-                      quantised + k * self.plane, words, NULL if has_packed_sums else self.sums_of_part(part, k))
+            self.add_rows(0, self.n_items, rows + begin if rows != NULL else NULL, first + begin, end - begin,
+                          quantised + k * self.plane, words, NULL if has_packed_sums else self.sums_of_part(part, k))
 
     cdef Py_ssize_t part_numbers(self) noexcept nogil:
         """How many numbers a part has for an output: words, and sums behind."""
@@ -264,8 +264,8 @@ cdef class Histograms:
         cdef uint64_t* to
         for k in range(self.n_outputs):
             to = self.of_slot(slot, k)
-            self.fill(item, last, rows, first, n, quantised + k * self.plane, to if has_packed_sums else self.parts[0],
-                      NULL if has_packed_sums else to)
+            self.add_rows(item, last, rows, first, n, quantised + k * self.plane, to if has_packed_sums else self.parts[0],
+                          NULL if has_packed_sums else to)
 
     cdef uint64_t* of_slot(self, int32_t slot, Py_ssize_t output) noexcept nogil:
         """The histogram of an output in a slot, which has room for sums of each output, or for words alone."""

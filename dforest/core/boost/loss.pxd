@@ -140,5 +140,5 @@ cdef class OwnLoss:
     cdef void form_raw(self, int64_t item) noexcept nogil
     cdef void ask(self, int64_t item) noexcept nogil
     cdef void ask_groups(self, int64_t item) noexcept nogil
-    cdef void look(self, int64_t item) noexcept nogil
+    cdef void check_derivatives(self, int64_t item) noexcept nogil
     cdef double leaf_value(self, const uint32_t* rows, int64_t first, int64_t n) noexcept nogil

@@ -444,8 +444,8 @@ cdef void ask_groups(void* own, int64_t item) noexcept nogil:
     (<OwnLoss> own).ask_groups(item)
 
 
-cdef void look(void* own, int64_t item) noexcept nogil:
-    (<OwnLoss> own).look(item)
+cdef void check_derivatives(void* own, int64_t item) noexcept nogil:
+    (<OwnLoss> own).check_derivatives(item)
 
 
 @cython.final
@@ -498,20 +498,20 @@ cdef class OwnLoss:
         self.sums = sums
         self.baseline = baseline
         cdef int64_t item
-        self.team.call(form_raw, <void*> self, n_chunks)
+        self.team.for_each(form_raw, <void*> self, n_chunks)
         if self.groups is not None and self.loss.is_asked_at_once:
             for item in range(self.first_group.shape[0] - 1):
                 self.ask_groups(item)
         elif self.groups is not None:
-            self.team.call(ask_groups, <void*> self, self.first_group.shape[0] - 1)
+            self.team.for_each(ask_groups, <void*> self, self.first_group.shape[0] - 1)
         elif self.loss.is_asked_at_once:
             self.loss.gradient_hessian(self.y, &self.raw[0, 0], self.n_rows, &self.gradient[0, 0],
                                        <double*> self.known.hessian)
         else:
-            self.team.call(ask, <void*> self, n_chunks)
+            self.team.for_each(ask, <void*> self, n_chunks)
         self.loss.check()
         self.is_wrong = False
-        self.team.call(look, <void*> self, n_chunks)
+        self.team.for_each(check_derivatives, <void*> self, n_chunks)
         if self.is_wrong:
             with gil:
                 self.loss.check_derivatives(self.gradient, self.hessian)
@@ -555,7 +555,7 @@ cdef class OwnLoss:
                 if has_hessian:
                     self.hessian[row, k] = self.together[2, i, k]
 
-    cdef void look(self, int64_t item) noexcept nogil:
+    cdef void check_derivatives(self, int64_t item) noexcept nogil:
         """See whether the derivatives of a chunk are allowed."""
         cdef int64_t i
         cdef Py_ssize_t k

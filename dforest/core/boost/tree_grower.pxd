@@ -59,7 +59,7 @@ cdef class TreeGrower:
     cdef WaitingNode* waiting          # [waiting_room] of the tree that is written, the next one last
     cdef Py_ssize_t waiting_room
 
-    cdef int begin(self, const LeafSetting* setting) except -1
+    cdef int begin_fit(self, const LeafSetting* setting) except -1
     cdef int grow(self, int kind, int32_t* quantised, const double* kept, bint has_tail, const BoostScale* scales,
                   double max_weight, uint32_t seed, double* raw, WorkerContext* worker) except -1 nogil
     cdef int finish_tree(self) except -1 nogil
@@ -69,9 +69,9 @@ cdef class TreeGrower:
     cdef double within_bounds(self, Py_ssize_t output, double value) noexcept nogil
     cdef double value_of(self, double step) noexcept nogil
     cdef int weigh_nodes(self) except -1 nogil
-    cdef void weigh_leaf(self, int64_t item) noexcept nogil
-    cdef void weigh_node(self, int64_t item) noexcept nogil
-    cdef void weigh_rows(self, BoostNode* node) noexcept nogil
+    cdef void find_leaf_value(self, int64_t item) noexcept nogil
+    cdef void find_node_value(self, int64_t item) noexcept nogil
+    cdef void find_value_of_rows(self, BoostNode* node) noexcept nogil
     cdef double delta(self) noexcept nogil
     cdef int list_leaf_ranges(self) except -1 nogil
     cdef void add_up(self, int64_t item) noexcept nogil

@@ -31,12 +31,12 @@ cdef void add_up(void* grower, int64_t item) noexcept nogil:
     (<TreeGrower> grower).add_up(item)
 
 
-cdef void weigh_leaf(void* grower, int64_t item) noexcept nogil:
-    (<TreeGrower> grower).weigh_leaf(item)
+cdef void find_leaf_value(void* grower, int64_t item) noexcept nogil:
+    (<TreeGrower> grower).find_leaf_value(item)
 
 
-cdef void weigh_node(void* grower, int64_t item) noexcept nogil:
-    (<TreeGrower> grower).weigh_node(item)
+cdef void find_node_value(void* grower, int64_t item) noexcept nogil:
+    (<TreeGrower> grower).find_node_value(item)
 
 
 cdef void move_others(void* grower, int64_t item) noexcept nogil:
@@ -63,7 +63,7 @@ cdef class TreeGrower:
         self.data, self.team = tree.bundles.data, tree.team
         self.writer = TreeWriter(3 + tree.n_outputs, 1 + tree.n_outputs, True)
 
-    cdef int begin(self, const LeafSetting* setting) except -1:
+    cdef int begin_fit(self, const LeafSetting* setting) except -1:
         """Take what is the same for all trees of the fit."""
         self.fit = setting
         if setting.leaf != DF_NEWTON_LEAF and setting.leaf != OWN_LEAF:
@@ -97,18 +97,18 @@ cdef class TreeGrower:
         self.list_leaf_ranges()
         if self.fit.leaf == DF_NEWTON_LEAF:
             self.tree.weigh_leaves()
-            self.team.call(add_up, <void*> self, self.n_leaf_ranges)
+            self.team.for_each(add_up, <void*> self, self.n_leaf_ranges)
             self.make_steps()
         elif self.tree.monotonic_csts == NULL:
-            self.team.call(weigh_leaf, <void*> self, self.tree.n_nodes)
+            self.team.for_each(find_leaf_value, <void*> self, self.tree.n_nodes)
         else:
             self.weigh_nodes()
         if self.own is not None:
             self.own.loss.check()
-        self.team.call(update_raw_predictions, <void*> self, self.n_leaf_ranges)
+        self.team.for_each(update_raw_predictions, <void*> self, self.n_leaf_ranges)
         if self.tree.rows.drawn != NULL:
             n_others = self.data.n_rows - self.tree.rows.n
-            self.team.call(move_others, <void*> self, (n_others + self.fit.chunk - 1) // self.fit.chunk)
+            self.team.for_each(move_others, <void*> self, (n_others + self.fit.chunk - 1) // self.fit.chunk)
         return 0
 
     cdef void make_steps(self) noexcept nogil:
@@ -180,7 +180,7 @@ cdef class TreeGrower:
             deepest = max(deepest, nodes[i].at.depth)
         for i in range(deepest + 1):
             self.depth = i
-            self.team.call(weigh_node, <void*> self, self.tree.n_nodes)
+            self.team.for_each(find_node_value, <void*> self, self.tree.n_nodes)
         for i in range(self.tree.n_nodes):
             for k in range(K):
                 own = bounds[i * K + k]
@@ -195,21 +195,21 @@ cdef class TreeGrower:
                                                                              midpoint)
         return 0
 
-    cdef void weigh_leaf(self, int64_t item) noexcept nogil:
+    cdef void find_leaf_value(self, int64_t item) noexcept nogil:
         """Find the value of a leaf; other nodes have none."""
         if self.tree.nodes[item].left < 0:
-            self.weigh_rows(&self.tree.nodes[item])
+            self.find_value_of_rows(&self.tree.nodes[item])
 
-    cdef void weigh_node(self, int64_t item) noexcept nogil:
+    cdef void find_node_value(self, int64_t item) noexcept nogil:
         """Find the value of a node of the depth at hand."""
         if self.tree.nodes[item].at.depth == self.depth:
-            self.weigh_rows(&self.tree.nodes[item])
+            self.find_value_of_rows(&self.tree.nodes[item])
 
-    cdef void weigh_rows(self, BoostNode* node) noexcept nogil:
+    cdef void find_value_of_rows(self, BoostNode* node) noexcept nogil:
         """Find a node's values by the quantile of what is missing from its rows' raw predictions, or as the loss says."""
         cdef df_weighed* weighed = self.weighed + node.at.first
         cdef BoostOutput* outputs = self.tree.outputs_of(node)
-        cdef const uint32_t* rows = self.tree.rows.run(node.at.first)
+        cdef const uint32_t* rows = self.tree.rows.rows_from(node.at.first)
         cdef int32_t shift = self.weight_shift(rows, node.at.first, node.at.n)
         cdef df_quantiser weight_quantiser = df_weight_quantiser_of(shift)
         cdef const double* y
@@ -267,7 +267,7 @@ cdef class TreeGrower:
         """Sum the quantised gradients of a leaf range."""
         cdef const LeafRange* some = &self.leaf_ranges[item]
         cdef const int32_t* quantised
-        cdef const uint32_t* rows = self.tree.rows.run(0)
+        cdef const uint32_t* rows = self.tree.rows.rows_from(0)
         cdef int64_t i, row, times, g, h
         cdef Py_ssize_t k, K = self.tree.n_outputs
         for k in range(K):
@@ -288,7 +288,7 @@ cdef class TreeGrower:
     cdef void update_raw_predictions(self, int64_t item) noexcept nogil:
         """Add the leaf's values to the raw predictions of a leaf range."""
         cdef const LeafRange* some = &self.leaf_ranges[item]
-        cdef const uint32_t* rows = self.tree.rows.run(0)
+        cdef const uint32_t* rows = self.tree.rows.rows_from(0)
         cdef double value
         cdef double* raw
         cdef int64_t i

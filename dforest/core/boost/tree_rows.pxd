@@ -49,7 +49,7 @@ cdef class TreeRows:
     cdef const double* factors
     cdef bint has_hessian
 
-    cdef const uint32_t* run(self, int64_t first) noexcept nogil
+    cdef const uint32_t* rows_from(self, int64_t first) noexcept nogil
     cdef int cut_into_ranges(self, const df_open_node* node) except -1 nogil
     cdef int divide(self, const df_open_node* node, int32_t column, const uint8_t* by_code,
                     const uint8_t* by_shared) except -1 nogil

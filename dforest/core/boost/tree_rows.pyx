@@ -73,7 +73,7 @@ cdef class TreeRows:
         free(self.moved)
         free(self.ranges)
 
-    cdef const uint32_t* run(self, int64_t first) noexcept nogil:
+    cdef const uint32_t* rows_from(self, int64_t first) noexcept nogil:
         """The numbers of the rows from a place on; NULL: they are numbered as their places."""
         if not self.is_undivided:
             return self.numbers + first
@@ -94,7 +94,7 @@ cdef class TreeRows:
         cdef int64_t i, total = 0
         self.cut_into_ranges(node)
         self.column, self.by_code, self.by_shared = column, by_code, by_shared
-        self.team.call(divide_range, <void*> self, self.n_ranges)
+        self.team.for_each(divide_range, <void*> self, self.n_ranges)
         if self.n_ranges == 1:                     # those on the left are in their place
             for i in range(node.n - self.ranges[0].n_left):
                 self.numbers[node.first + self.ranges[0].n_left + i] = self.moved[node.first + node.n - 1 - i]
@@ -102,7 +102,7 @@ cdef class TreeRows:
             for i in range(self.n_ranges):
                 total += self.ranges[i].n_left
                 self.ranges[i].n_left = total
-            self.team.call(place_range, <void*> self, self.n_ranges)
+            self.team.for_each(place_range, <void*> self, self.n_ranges)
         self.is_undivided = False
         return 0
 
@@ -111,7 +111,7 @@ cdef class TreeRows:
         cdef int least = DF_MAX_BITS_BELOW
         cdef int64_t i
         self.cut_into_ranges(node)
-        self.team.call(bits_below_max_of_range, <void*> self, self.n_ranges)
+        self.team.for_each(bits_below_max_of_range, <void*> self, self.n_ranges)
         for i in range(self.n_ranges):
             least = min(least, self.ranges[i].bits_below_max)
         return least
@@ -125,7 +125,7 @@ cdef class TreeRows:
         cdef int64_t i
         self.cut_into_ranges(node)
         self.kept, self.enough = kept, enough
-        self.team.call(largest_of_range, <void*> self, self.n_ranges)
+        self.team.for_each(largest_of_range, <void*> self, self.n_ranges)
         largest[0] = self.ranges[0].largest
         for i in range(1, self.n_ranges):
             largest.weight = max(largest.weight, self.ranges[i].largest.weight)
@@ -138,7 +138,7 @@ cdef class TreeRows:
         """Make the integers of a node's rows anew, of one output. IN factors : [2] what derivatives are multiplied by"""
         self.cut_into_ranges(node)
         self.kept, self.factors, self.has_hessian, self.quantised = kept, factors, has_hessian, quantised
-        self.team.call(quantise_range, <void*> self, self.n_ranges)
+        self.team.for_each(quantise_range, <void*> self, self.n_ranges)
         return 0
 
     cdef int add_up(self, const df_open_node* node, int32_t* quantised, df_boost_sums* sums) except -1 nogil:
@@ -146,7 +146,7 @@ cdef class TreeRows:
         cdef int64_t i
         self.cut_into_ranges(node)
         self.quantised = quantised
-        self.team.call(add_range, <void*> self, self.n_ranges)
+        self.team.for_each(add_range, <void*> self, self.n_ranges)
         sums[0] = self.ranges[0].sums
         for i in range(1, self.n_ranges):
             sums.gradient += self.ranges[i].sums.gradient
@@ -163,7 +163,7 @@ cdef class TreeRows:
         """Divide a range: rows on the left come first, the others last and in reverse."""
         cdef int64_t n, begin = self.begin_of(item, &n)
         self.ranges[item].n_left = self.bundles.divide(
-            self.column, self.run(begin), begin, n, self.by_code, self.by_shared,
+            self.column, self.rows_from(begin), begin, n, self.by_code, self.by_shared,
             (self.numbers if self.n_ranges == 1 else self.moved) + begin, self.moved + begin + n)
 
     cdef void place_range(self, int64_t item) noexcept nogil:
@@ -180,16 +180,16 @@ cdef class TreeRows:
 
     cdef void bits_below_max_of_range(self, int64_t item) noexcept nogil:
         cdef int64_t n, begin = self.begin_of(item, &n)
-        self.ranges[item].bits_below_max = df_min_bits_below_max(self.run(begin), begin, n, self.bits_below_max)
+        self.ranges[item].bits_below_max = df_min_bits_below_max(self.rows_from(begin), begin, n, self.bits_below_max)
 
     cdef void largest_of_range(self, int64_t item) noexcept nogil:
         cdef int64_t n, begin = self.begin_of(item, &n)
-        self.ranges[item].largest = df_largest_of_rows(self.run(begin), begin, n, self.weight, self.kept, self.enough)
+        self.ranges[item].largest = df_largest_of_rows(self.rows_from(begin), begin, n, self.weight, self.kept, self.enough)
 
     cdef void quantise_range(self, int64_t item) noexcept nogil:
         cdef int64_t n, begin = self.begin_of(item, &n)
-        df_quantise_again(self.run(begin), begin, n, self.kept, self.factors, self.has_hessian, self.quantised)
+        df_quantise_again(self.rows_from(begin), begin, n, self.kept, self.factors, self.has_hessian, self.quantised)
 
     cdef void add_range(self, int64_t item) noexcept nogil:
         cdef int64_t n, begin = self.begin_of(item, &n)
-        self.ranges[item].sums = self.histograms.total(self.run(begin), begin, n, self.quantised)
+        self.ranges[item].sums = self.histograms.total(self.rows_from(begin), begin, n, self.quantised)

@@ -20,11 +20,11 @@ cdef class TriedColumns:
     cdef const uint8_t[::1] can_split  # [n_columns]; None: all can
     cdef uint8_t* of_tree              # [n_columns] whether each is in the tree's sample
 
-    cdef void begin(self, uint32_t seed) noexcept nogil
+    cdef void begin_tree(self, uint32_t seed) noexcept nogil
     cdef void draw(self, uint64_t node_key, int64_t depth, const int32_t* tested, Py_ssize_t n_tested,
                    uint8_t* tried) noexcept nogil
     cdef void allow(self, const int32_t* tested, Py_ssize_t n_tested, uint8_t* allowed) noexcept nogil
     cdef bint holds(self, Py_ssize_t group, const int32_t* tested, Py_ssize_t n_tested) noexcept nogil
-    cdef void fill(self) noexcept nogil
+    cdef void include_all(self) noexcept nogil
     cdef void sample(self, int64_t depth, uint8_t* sampled) noexcept nogil
     cdef void keep_first(self, uint64_t node_key, Py_ssize_t n, uint8_t* kept) noexcept nogil

@@ -58,7 +58,7 @@ cdef class TriedColumns:
         self.n_tried = <int64_t*> malloc((n_columns + 1) * sizeof(int64_t))
         if self.of_tree == NULL or self.n_tried == NULL:
             raise MemoryError()
-        self.fill()
+        self.include_all()
         for j in range(n_columns + 1):
             self.n_tried[j] = min(max_features, j) if isinstance(max_features, Integral) else count_of(max_features, j)
         self.tries_all = (not self.samples and self.n_tried[self.n_can_split] == self.n_can_split and self.max_columns == 0
@@ -93,7 +93,7 @@ cdef class TriedColumns:
         cdef uint8_t[::1] tried = np.empty(self.n_columns, np.uint8)
         with nogil:
             for i in range(seeds.shape[0]):
-                self.begin(seeds[i])
+                self.begin_tree(seeds[i])
                 last = ends[i]
                 self.draw(node_keys[i], depths[i], above + first, last - first, &tried[0])
                 first = last
@@ -104,14 +104,14 @@ cdef class TriedColumns:
                         n += 1
         return result[:, : max(1, int((result >= 0).sum(axis=1).max(initial=0)))]
 
-    cdef void begin(self, uint32_t seed) noexcept nogil:
+    cdef void begin_tree(self, uint32_t seed) noexcept nogil:
         """Begin a tree: draw its sample."""
         self.seed = seed
         if self.n_of_tree < self.n_can_split:
-            self.fill()
+            self.include_all()
             self.keep_first(TREE_SAMPLE, self.n_of_tree, self.of_tree)
 
-    cdef void fill(self) noexcept nogil:
+    cdef void include_all(self) noexcept nogil:
         """Have all columns that can split in the tree's sample."""
         cdef Py_ssize_t j
         for j in range(self.n_columns):

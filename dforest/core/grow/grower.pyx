@@ -378,9 +378,9 @@ cdef class Grower:
         cdef TreeRecords* tree_records
         cdef OpenNode root
         cdef int part
-        while self.team.wait(self.member, &offer, &task):
+        while self.team.wait_for_work(self.member, &offer, &task):
             if task != NULL:
-                self.team.help(task, <void*> self.splitter)
+                self.team.help_with(task, <void*> self.splitter)
                 continue
             tree_records = take_subtree(offer, &root, self.path)
             part = root.part

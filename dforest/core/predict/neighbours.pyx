@@ -221,7 +221,7 @@ cdef class Task:
     def run(self):
         parallel_for(do_rows, <void*> self, (self.leaf.shape[0] + ROWS_AT_A_TIME - 1) // ROWS_AT_A_TIME, self.n_threads)
 
-    cdef int look(self, Py_ssize_t i, df_sparse* sparse) except -1 nogil:
+    cdef int find_neighbours(self, Py_ssize_t i, df_sparse* sparse) except -1 nogil:
         """Do what is to be done for row i."""
         cdef const int64_t* leaf = &self.leaf[i, 0]
         cdef int64_t n = min(<int64_t> self.table.n_rows, self.table.members(leaf)), n_counted, k
@@ -265,7 +265,7 @@ cdef int do_rows(void* context, Py_ssize_t item, WorkerContext* worker) except -
     cdef Py_ssize_t i, first = item * ROWS_AT_A_TIME
     for i in range(first, min(first + ROWS_AT_A_TIME, (<Task> context).leaf.shape[0])):
         poll(worker, 20 * (<Task> context).table.members(&(<Task> context).leaf[i, 0]))
-        (<Task> context).look(i, &(<Task> context).sparse[worker.number])
+        (<Task> context).find_neighbours(i, &(<Task> context).sparse[worker.number])
     return 0
 
 

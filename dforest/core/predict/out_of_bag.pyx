@@ -299,7 +299,7 @@ cdef Py_ssize_t out_of_bag(TrainingRows training, Py_ssize_t t, Py_ssize_t block
     if training.rows.is_sparse:
         training.packed.walk_sparse(t, training.rows, &down, worker)
     else:
-        training.packed.walk(t, &down, worker)
+        training.packed.walk_block(t, &down, worker)
     poll(worker, DF_BLOCK + down.n * training.packed.n_outputs)
     for i in range(down.n):
         leaf[i] = base + df_value_row(tree, at[i], &training.packed.forest)

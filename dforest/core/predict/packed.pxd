@@ -42,19 +42,19 @@ cdef class PackedForest:
     cdef ZeroPaths paths_               # None: not made yet
     cdef readonly Splitter splitter     # that tells where rows go, if the tests are its own; else None
 
-    cdef int take(self, arrays) except -1
+    cdef int adopt_arrays(self, arrays) except -1
     cdef double steps(self, Py_ssize_t n_trees) noexcept nogil
     cdef int threads(self, Py_ssize_t n, Py_ssize_t n_trees, int n_threads) noexcept
     cdef int predict_rows(self, Rows rows, double* means, int64_t* most, int n_threads) except -1
     cdef int predict_in_parallel(self, Task* task, Rows rows, int n_threads) except -1
     cdef int predict_blocks_in_parallel(self, Task* task, Rows rows, Py_ssize_t n_block, int n_threads) except -1
-    cdef int walk(self, Py_ssize_t t, const Descent* down, WorkerContext* worker) except -1 nogil
+    cdef int walk_block(self, Py_ssize_t t, const Descent* down, WorkerContext* worker) except -1 nogil
     cdef int walk_sparse(self, Py_ssize_t t, Rows rows, const Descent* down, WorkerContext* worker) except -1 nogil
     cdef int open_paths(self, Rows rows, int n_threads) except -1
     cdef int walk_zero_paths(self, Py_ssize_t t, Rows rows, const Descent* down, WorkerContext* worker) except -1 nogil
     cdef int skip_rows(self, const Task* task, Py_ssize_t first, Py_ssize_t n, WorkerContext* worker) except -1 nogil
     cdef bint takes_tiles(self, Py_ssize_t max_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil
-    cdef void add(self, Py_ssize_t t, const uint32_t* at, Py_ssize_t n, double* sums) noexcept nogil
+    cdef void add_leaves(self, Py_ssize_t t, const uint32_t* at, Py_ssize_t n, double* sums) noexcept nogil
     cdef int predict_block(self, const Task* task, const Descent* rows, Py_ssize_t first, WorkerContext* worker) except -1 nogil
     cdef int add_by_row(self, const Task* task, const Descent* rows, double* sums, WorkerContext* worker) except -1 nogil
     cdef int add_by_tree(self, const Task* task, const Descent* rows, double* sums, WorkerContext* worker) except -1 nogil

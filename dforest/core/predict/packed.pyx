@@ -91,13 +91,13 @@ cdef class PackedForest:
         if stored is not None:
             self.read_nodes = read_nodes
             check_packed(forest, stored, n_threads)
-            self.take(stored)
+            self.adopt_arrays(stored)
         else:
             nodes = forest.feature, forest.right_child, forest.node_offsets
             self.read_nodes = lambda: nodes
-            self.take(pack_trees(forest, values, rows, is_wide, n_threads))
+            self.adopt_arrays(pack_trees(forest, values, rows, is_wide, n_threads))
 
-    cdef int take(self, arrays) except -1:
+    cdef int adopt_arrays(self, arrays) except -1:
         """Predict by these `PackedArrays`."""
         cdef const char[::1] slots = arrays.slots
         cdef const int64_t[::1] starts = arrays.starts
@@ -261,7 +261,7 @@ cdef class PackedForest:
         finally:
             free(room)
 
-    cdef int walk(self, Py_ssize_t t, const Descent* down, WorkerContext* worker) except -1 nogil:
+    cdef int walk_block(self, Py_ssize_t t, const Descent* down, WorkerContext* worker) except -1 nogil:
         """Send rows down tree t."""
         cdef Py_ssize_t i = 0, k = max(DF_LANES, SOME_STEPS // self.depth[t])
         if self.splitter is not None:
@@ -293,7 +293,7 @@ cdef class PackedForest:
                 numbers = down.numbers + i if down.numbers != NULL else NULL
                 some = Descent(&unpacked, NULL, 0, k, down.mode, down.at + i, down.left)
                 df_unpack_rows(&rows.sparse, numbers, down.first + i, k, &unpacked, False)
-                self.walk(t, &some, worker)
+                self.walk_block(t, &some, worker)
                 df_unpack_rows(&rows.sparse, numbers, down.first + i, k, &unpacked, True)
                 i += k
         finally:
@@ -374,7 +374,7 @@ cdef class PackedForest:
                 and self.forest.starts[first_tree + n_trees] - self.forest.starts[first_tree] <= max_slots * n_trees)
 
     @cython.final
-    cdef void add(self, Py_ssize_t t, const uint32_t* at, Py_ssize_t n, double* sums) noexcept nogil:
+    cdef void add_leaves(self, Py_ssize_t t, const uint32_t* at, Py_ssize_t n, double* sums) noexcept nogil:
         """Add what tree t says of n rows, which have reached the leaves at `at`.
 
         INOUT sums : [n, n_outputs]; or, if trees take turns, [n_outputs, n]
@@ -434,7 +434,7 @@ cdef class PackedForest:
             for i in range(rows.n):
                 df_walk_trees(&forest, task.n_trees, rows.rows, rows.first + i, at, rows.mode)
                 for t in range(task.n_trees):
-                    self.add(task.first_tree + t, at + t, 1, sums + i * self.n_outputs)
+                    self.add_leaves(task.first_tree + t, at + t, 1, sums + i * self.n_outputs)
                 poll(worker, task.n_trees * (ROW_STEPS + self.n_outputs))
         finally:
             free(at)
@@ -478,8 +478,8 @@ cdef class PackedForest:
                     df_walk_tiles(keyed, self.n_first[t], tiles, self.n_features, n, at, down.left)
                     poll(worker, n * self.depth[t])
                 else:
-                    self.walk(t, &down, worker)
-                self.add(t, at, n, sums)
+                    self.walk_block(t, &down, worker)
+                self.add_leaves(t, at, n, sums)
                 poll(worker, n * self.n_outputs)
                 t += 1
         finally:
@@ -534,7 +534,7 @@ cdef class PackedForest:
         cdef const uint32_t* numbers
         cdef int64_t* leaves
         for t in range(n_trees):
-            self.walk(t, &down, worker)
+            self.walk_block(t, &down, worker)
             numbers = task.numbers + self.forest.starts[t]
             leaves = task.leaves + first * n_trees + t
             for i in range(rows.n):

@@ -96,7 +96,7 @@ cdef class Permutations(TrainingRows):
         """How many rows each tree left out, and their weight: ndarray of shape (n_trees, 2), dtype int64."""
         result = np.zeros((self.packed.n_trees, 2), np.int64)
         self.left_out_ = result
-        parallel_for(weigh_tree, <void*> self, self.packed.n_trees, n_threads)
+        parallel_for(find_tree_weight, <void*> self, self.packed.n_trees, n_threads)
         return result
 
     def left_out(self, Py_ssize_t tree, Py_ssize_t n):
@@ -161,7 +161,7 @@ cdef class Permutations(TrainingRows):
             poll(worker, 4 * DF_BLOCK)
         return n_out
 
-    cdef int weigh_tree(self, Py_ssize_t tree, WorkerContext* worker) except -1 nogil:
+    cdef int find_tree_weight(self, Py_ssize_t tree, WorkerContext* worker) except -1 nogil:
         """Fill a row of `left_out_`."""
         cdef Py_ssize_t n = self.rows_out_of_bag(tree, NULL, worker), i
         cdef int64_t weight = n
@@ -355,7 +355,7 @@ cdef class Permutations(TrainingRows):
                             (<double*> (x + i * stride))[p.begin + j] = value
                         else:
                             (<float*> (x + i * stride))[p.begin + j] = <float> value
-                self.packed.walk(p.tree, &down, worker)
+                self.packed.walk_block(p.tree, &down, worker)
                 for i in range(n):
                     error = error_of(self, self.target[p.row[first + i]],
                                      p.value[df_value_row(p.slots, at[i], &self.packed.forest)])
@@ -381,8 +381,8 @@ cdef int permute_tree(void* context, Py_ssize_t tree, WorkerContext* worker) exc
     return (<Permutations> context).permute_tree(tree, worker)
 
 
-cdef int weigh_tree(void* context, Py_ssize_t tree, WorkerContext* worker) except -1 nogil:
-    return (<Permutations> context).weigh_tree(tree, worker)
+cdef int find_tree_weight(void* context, Py_ssize_t tree, WorkerContext* worker) except -1 nogil:
+    return (<Permutations> context).find_tree_weight(tree, worker)
 
 
 cdef int permute_places(uint32_t* places, Py_ssize_t n, uint32_t seed, Py_ssize_t feature, WorkerContext* worker) except -1 nogil:

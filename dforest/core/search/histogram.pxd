@@ -54,9 +54,9 @@ cdef class Histogram:
     cdef void add_two(self, const Node* node, const uint8_t* codes) noexcept nogil
     cdef void count_class_counters(self, const Node* node, const Column* column, bint by_bitmap, CutList* cuts) noexcept nogil
     cdef void add_by_bitmap(self, const Node* node, const Column* column, uint32_t* codes, CutList* cuts) noexcept nogil
-    cdef void take(self, Accumulator accumulator, uint32_t code, int64_t* statistic) noexcept nogil
+    cdef void take_statistic(self, Accumulator accumulator, uint32_t code, int64_t* statistic) noexcept nogil
     cdef void take_classes(self, uint32_t code, int64_t* to, const int64_t* before) noexcept nogil
-    cdef Py_ssize_t walk(self, uint32_t n_codes, CutList* cuts) noexcept nogil
+    cdef Py_ssize_t list_cuts(self, uint32_t n_codes, CutList* cuts) noexcept nogil
     cdef void pass_records(self, uint32_t code, int64_t* left) noexcept nogil
     cdef Py_ssize_t walk_occupied(self, uint32_t n_codes, CutList* cuts) noexcept nogil
     cdef Py_ssize_t walk_sums(self, uint32_t n_codes, CutList* cuts) noexcept nogil

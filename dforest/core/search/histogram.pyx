@@ -227,7 +227,7 @@ cdef class Histogram:
             if by_bitmap:
                 set_bits[uint32_t](self.occupancy, node, <const uint32_t*> column.codes)
         if column.has_missing:
-            self.take(accumulator, column.n_codes, cuts.missing)
+            self.take_statistic(accumulator, column.n_codes, cuts.missing)
             if by_bitmap:
                 self.occupancy[column.n_codes >> 6] &= ~(<uint64_t> 1 << (column.n_codes & 63))
         if accumulator == CLASSES:
@@ -237,7 +237,7 @@ cdef class Histogram:
         elif accumulator == SUMS:
             cuts.n = self.walk_sums(column.n_codes, cuts)
         else:
-            cuts.n = self.walk(column.n_codes, cuts)
+            cuts.n = self.list_cuts(column.n_codes, cuts)
 
     cdef void add_by_bitmap(self, const Node* node, const Column* column, uint32_t* codes, CutList* cuts) noexcept nogil:
         """Make the list of a column: words are added up by the rank of their code among those that occur.
@@ -337,7 +337,7 @@ cdef class Histogram:
         else:
             cuts.n = df_walk_class_counters(class_counters, column.n_codes, cuts.run, cuts.more, cuts.code)
 
-    cdef inline void take(self, Accumulator accumulator, uint32_t code, int64_t* statistic) noexcept nogil:
+    cdef inline void take_statistic(self, Accumulator accumulator, uint32_t code, int64_t* statistic) noexcept nogil:
         """Move what the counters have of a code to a statistic."""
         cdef uint32_t* counters = <uint32_t*> self.counters
         cdef int64_t* words
@@ -421,7 +421,7 @@ cdef class Histogram:
                 to += n_words
         return n
 
-    cdef Py_ssize_t walk(self, uint32_t n_codes, CutList* cuts) noexcept nogil:
+    cdef Py_ssize_t list_cuts(self, uint32_t n_codes, CutList* cuts) noexcept nogil:
         cdef uint32_t code
         cdef Py_ssize_t n = 0
         for code in range(n_codes):
@@ -449,7 +449,7 @@ cdef class Histogram:
                 if cuts.accumulator == RECORDS:
                     self.pass_records(code, cuts.left + n * self.criterion.n_words)
                 else:
-                    self.take(cuts.accumulator, code, self.sum)
+                    self.take_statistic(cuts.accumulator, code, self.sum)
                     memcpy(cuts.left + n * self.criterion.n_words, self.sum, self.criterion.n_words * sizeof(int64_t))
                 cuts.code[n] = code
                 n += 1

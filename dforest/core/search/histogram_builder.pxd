@@ -39,7 +39,7 @@ cdef class Sorter:
 
     cdef uint64_t* sort_first(self, Py_ssize_t n) noexcept nogil
     cdef void sort(self, const Node* node, const Column* column, CutList* cuts) noexcept nogil
-    cdef Py_ssize_t walk(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
+    cdef Py_ssize_t list_cuts(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil
     cdef Py_ssize_t walk_packed_sums(self, const uint64_t* sort_keys, Py_ssize_t n, CutList* cuts) noexcept nogil
     cdef Py_ssize_t walk_class_counters(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records,
                                         CutList* cuts) noexcept nogil

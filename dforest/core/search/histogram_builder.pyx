@@ -72,7 +72,7 @@ cdef class Sorter:
             while n_values > 0 and <uint32_t> (sort_keys[n_values - 1] >> 32) == column.n_codes:
                 n_values -= 1
             if n_values < n:               # as a list of one cut, which the list of the values writes over
-                self.walk(sort_keys + n_values, n - n_values, node.records, cuts)
+                self.list_cuts(sort_keys + n_values, n - n_values, node.records, cuts)
                 if cuts.accumulator == PACKED_SUMS:
                     cuts.missing_sum[0] = cuts.run[0]
                     unpack_sum(cuts.run[0], cuts.is_binary, cuts.missing)
@@ -82,12 +82,12 @@ cdef class Sorter:
                     unpack_class_counters(cuts.run[0], cuts.more[0], cuts.missing, self.criterion.n_words)
                 else:
                     memcpy(cuts.missing, cuts.left, self.criterion.n_words * sizeof(int64_t))
-        cuts.n = self.walk(sort_keys, n_values, node.records, cuts)
+        cuts.n = self.list_cuts(sort_keys, n_values, node.records, cuts)
 
     # The walks fill the list's left sides and codes from sorted sort keys, and return how many codes occur. In all but the last,
     # a code that goes on is written over: sort keys of the codes 3, 3, 5 write 3's left side twice.
 
-    cdef Py_ssize_t walk(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
+    cdef Py_ssize_t list_cuts(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:
         if cuts.accumulator == PACKED_SUMS:
             return self.walk_packed_sums(sort_keys, n, cuts)
         if cuts.accumulator == CLASS_COUNTERS:

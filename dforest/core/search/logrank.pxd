@@ -33,7 +33,7 @@ cdef class SurvivalCriterion(SquaredError):
     cdef df_exposed* exposed           # [n_records]
     cdef int64_t* entering             # [n_records]
 
-    cdef void look(self, const Node* node) noexcept nogil
+    cdef void sort_times(self, const Node* node) noexcept nogil
     cdef double exact_risk(self, const Node* node) noexcept nogil
     cdef void release(self) noexcept nogil
 

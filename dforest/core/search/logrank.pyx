@@ -103,7 +103,7 @@ cdef class SurvivalCriterion(SquaredError):
             raise MemoryError()
         return 0
 
-    cdef void look(self, const Node* node) noexcept nogil:
+    cdef void sort_times(self, const Node* node) noexcept nogil:
         """Find the hazard, and the steps of variance, at each of the node's event times.
 
         Of the times 1, 2, 2+, 3 of four draws (+: no event), the hazards are 1/4, 1/4 + 1/3 and 1/4 + 1/3 + 1, and the places of
@@ -189,7 +189,7 @@ cdef class SurvivalCriterion(SquaredError):
         cdef df_quantiser scale
         cdef double hazard
         cdef int32_t digits
-        self.look(node)
+        self.sort_times(node)
         digits = df_residual_digits(self.hazard[self.n_events])
         scale = df_quantiser_of(0.0, digits)
         for i in range(node.n):
@@ -211,7 +211,7 @@ cdef class SurvivalCriterion(SquaredError):
         return self.open_node(node)
 
     cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
-        self.look(node)
+        self.sort_times(node)
         self.scale = node.scale
         return 0
 

@@ -50,7 +50,7 @@ cdef class MultiOutput(Criterion):
     # A node as the criterion of one output sees it; IN with_targets: its records have the targets of this output. OUT part
     cdef void enter(self, const Node* node, Py_ssize_t o, bint with_targets, Node* part) noexcept nogil
     # Copy the words of one output out of a statistic, with the mean put back. OUT to : [2 + its words]
-    cdef void take(self, const Output* output, const int64_t* statistic, int64_t* to) noexcept nogil
+    cdef void output_statistic(self, const Output* output, const int64_t* statistic, int64_t* to) noexcept nogil
     # Set `exponent`, and the factors of all outputs, of an open node.
     cdef void requantise_weights(self, const Node* node) noexcept nogil
     cdef void find_pure(self, Node* node) noexcept nogil

@@ -189,7 +189,7 @@ cdef class MultiOutput(Criterion):
                 (<Criterion> self.each[o].criterion).check()
         return Criterion.check(self)
 
-    cdef void take(self, const Output* output, const int64_t* statistic, int64_t* to) noexcept nogil:
+    cdef void output_statistic(self, const Output* output, const int64_t* statistic, int64_t* to) noexcept nogil:
         to[0] = statistic[0]
         to[1] = statistic[1]
         df_copy_words(to + 2, statistic + output.first, output.n_words)
@@ -209,7 +209,7 @@ cdef class MultiOutput(Criterion):
         part.scale = output.scale
         part.is_pure = output.is_pure
         part.statistics = self.part_total
-        self.take(output, node.statistics, self.part_total)
+        self.output_statistic(output, node.statistics, self.part_total)
         for i in range(node.n):
             self.own[i] = node.records[i]
             self.own[i].row = <uint32_t> i
@@ -311,7 +311,7 @@ cdef class MultiOutput(Criterion):
             if self.way != SQUARES_TOGETHER:
                 continue
             if self.is_wide:
-                self.take(output, node.statistics, self.part_total)
+                self.output_statistic(output, node.statistics, self.part_total)
                 df_measure_squares(self.part_total, True, &measure)
                 self.mean[o] = measure.mean
                 self.remainder[o] = measure.remainder
@@ -342,7 +342,7 @@ cdef class MultiOutput(Criterion):
         cdef Py_ssize_t o
         cdef double total = 0.0
         for o in range(self.n_outputs):
-            self.take(&self.each[o], statistic, self.part_total)
+            self.output_statistic(&self.each[o], statistic, self.part_total)
             total += (<Criterion> self.each[o].criterion).impurity(self.part_total)
         return total / <double> self.n_outputs
 
@@ -418,11 +418,11 @@ cdef class MultiOutput(Criterion):
         """Add the scores of one output, asked for one by one; those of cuts that it does not allow stay below 0."""
         cdef Py_ssize_t i
         cdef double score
-        self.take(output, total, self.part_total)
+        self.output_statistic(output, total, self.part_total)
         for i in range(n):
             if scores[i] < 0.0:
                 continue
-            self.take(output, left + i * self.n_words, self.part_left)
+            self.output_statistic(output, left + i * self.n_words, self.part_left)
             if (<Criterion> output.criterion).best_cut(self.part_left, 1, self.part_total, &score) < 0:
                 scores[i] = -1.0
             elif self.is_built_in or (<Criterion> output.criterion).can_be_used("best_cut", 0, 1, score):
@@ -448,9 +448,9 @@ cdef class MultiOutput(Criterion):
         """Set the responses by one output; return their weighted variance between the categories, in units of all outputs."""
         cdef Py_ssize_t i
         cdef double fraction, mean = 0.0, spread = 0.0
-        self.take(output, total, self.part_total)
+        self.output_statistic(output, total, self.part_total)
         for i in range(n):
-            self.take(output, statistics + i * self.n_words, self.part_left)
+            self.output_statistic(output, statistics + i * self.n_words, self.part_left)
             (<Criterion> output.criterion).mean_responses(self.part_left, 1, self.part_total, responses + i)
             mean += df_response_term(df_category_fraction(self.part_left[1], total[1]), responses[i])
         for i in range(n):

@@ -383,7 +383,7 @@ cdef class Splitter:
             self.criterion.join_node(search.node, (<Splitter> search.leader).criterion)
             self.cuts.join_node(search.node, (<Splitter> search.leader).cuts)
         while True:
-            item = self.team.take(&search.task)
+            item = self.team.take_item(&search.task)
             if item < 0:
                 break
             (<Splitter> search.leader).found_constant[item] = self.try_feature(
