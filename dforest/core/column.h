@@ -19,7 +19,7 @@ typedef struct {
     const void *values;      /* dense: its values; hist: the bins' upper edges; categorical: 0, 1, ... */
     const void *lows;        /* smallest value of each code */
     const void *highs;       /* largest value of each code */
-    const uint8_t *coarse;   /* NULL; or the bucket of each row's code, 255 for missing: see types.pxd */
+    const uint8_t *buckets;  /* NULL; or the bucket of each row's code, 255 for missing: see types.pxd */
     uint64_t scale;          /* of buckets: see bucket_of in types.pxd */
     int is_float32;          /* dtype of these three: float32 or float64 */
 } df_coded_column;

@@ -15,7 +15,7 @@ cdef extern from "core/row_codes.h" nogil:
 
 cdef inline int32_t held_width(const Column* column) noexcept nogil:
     """Bytes that a row has of a column: a bucket, or else a code."""
-    return 1 if column.coarse != NULL else column.width
+    return 1 if column.buckets != NULL else column.width
 
 
 @cython.final
@@ -53,7 +53,7 @@ cdef class DataView:
     # [n_rows] what the labels of columns that have many are ordered by (dforest.core.grow.label_order); NULL: by the targets
     cdef const double* response
     cdef df_rows x                  # the rows of X, if the splitter asked for them; else .x is NULL
-    cdef uint8_t* coarse            # [coarse columns, n_rows] see Column.coarse; NULL: none
+    cdef uint8_t* buckets           # [buckets columns, n_rows] see Column.buckets; NULL: none
     cdef readonly RowCodes rows     # the codes by row; None: there are none yet
     cdef readonly bint has_sparse   # some columns are
     cdef int64_t* present_from      # [n_rows + 1] where the features begin in `present` that a row stores; NULL: not asked for
@@ -66,6 +66,6 @@ cdef class DataView:
 
     cdef int widest(self) noexcept
     cdef bint has_buckets(self, Py_ssize_t j, uint64_t n_buckets) noexcept
-    cpdef int add_coarse(self, uint64_t n_buckets) except -1
+    cpdef int add_buckets(self, uint64_t n_buckets) except -1
     cpdef int add_present(self) except -1
     cpdef int add_rows(self, int n_threads) except -1

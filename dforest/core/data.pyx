@@ -1,7 +1,7 @@
 """What a tree is grown on: coded columns, targets and weights of the training rows; and the codes of all columns, row by row.
 
 A `DataView` borrows NumPy arrays and keeps them alive; it copies nothing but pointers. It is read
-only and shared by all threads. It owns the buckets of codes that `add_coarse` gives it, the codes by row of `add_rows`,
+only and shared by all threads. It owns the buckets of codes that `add_buckets` gives it, the codes by row of `add_rows`,
 and the lists of `add_present`.
 
 Columns serve those who read many rows of one column. Whoever copies all columns of a few rows (`dforest.core.grow.subtree_cache`)
@@ -108,7 +108,7 @@ cdef class RowCodes:
                 rows.place[j] = at
                 at += width
                 if width == 1:
-                    rows.of_bytes[rows.n_bytes] = (columns[j].coarse if columns[j].coarse != NULL
+                    rows.of_bytes[rows.n_bytes] = (columns[j].buckets if columns[j].buckets != NULL
                                                    else <const uint8_t*> columns[j].codes)
                     rows.n_bytes += 1
             width //= 2
@@ -132,7 +132,7 @@ cdef class RowCodes:
             for j in range(self.n_features):
                 column = &self.columns[j]
                 place = self.place[j]
-                if column.coarse != NULL or column.width == 1:
+                if column.buckets != NULL or column.width == 1:
                     continue
                 if column.width == 2:
                     spread[uint16_t](self, i, m, <const uint16_t*> column.codes, place)
@@ -237,7 +237,7 @@ cdef class DataView:
 
     def __dealloc__(self):
         free(self.columns)
-        free(self.coarse)
+        free(self.buckets)
         free(self.present_from)
         free(self.present)
         free(self.present_codes)
@@ -252,28 +252,28 @@ cdef class DataView:
         return bytes
 
     cdef bint has_buckets(self, Py_ssize_t j, uint64_t n_buckets) noexcept:
-        """Whether `add_coarse` makes buckets of column j."""
+        """Whether `add_buckets` makes buckets of column j."""
         cdef const Column* column = &self.columns[j]
         return n_buckets > 0 and column.stored == NULL and column.kind != CATEGORICAL and column.n_codes > n_buckets + 1
 
-    cpdef int add_coarse(self, uint64_t n_buckets) except -1:
+    cpdef int add_buckets(self, uint64_t n_buckets) except -1:
         """Have n_buckets buckets of neighbouring codes in each column of more codes; 0: none. Before threads share the data."""
-        cdef Py_ssize_t j, n_coarse = 0
+        cdef Py_ssize_t j, n_bucketed = 0
         cdef Column* column
         cdef uint8_t* to
-        if self.coarse != NULL or n_buckets == 0:
+        if self.buckets != NULL or n_buckets == 0:
             return 0
         for j in range(self.n_features):
-            n_coarse += self.has_buckets(j, n_buckets)
-        self.coarse = to = <uint8_t*> malloc(n_coarse * self.n_rows + 1)
-        if self.coarse == NULL:
+            n_bucketed += self.has_buckets(j, n_buckets)
+        self.buckets = to = <uint8_t*> malloc(n_bucketed * self.n_rows + 1)
+        if self.buckets == NULL:
             raise MemoryError()
         for j in range(self.n_features):
             column = &self.columns[j]
             if not self.has_buckets(j, n_buckets):
                 continue
             column.scale = (n_buckets << 32) // column.n_codes
-            column.coarse = to
+            column.buckets = to
             if column.width == 1:
                 write_buckets[uint8_t](column, self.n_rows, <const uint8_t*> column.codes, to)
             elif column.width == 2:
@@ -326,7 +326,7 @@ cdef class DataView:
         return 0
 
     cpdef int add_rows(self, int n_threads) except -1:
-        """Have the codes by row, unless there are: after `add_coarse`, and before threads share the data; no column is sparse."""
+        """Have the codes by row, unless there are: after `add_buckets`, and before threads share the data; no column is sparse."""
         if self.rows is None:
             self.rows = RowCodes.of(self.columns, self.n_features, self.n_rows, n_threads)
         return 0

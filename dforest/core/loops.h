@@ -17,7 +17,7 @@
 #include "core/predict/quickscorer.h"
 #include "core/predict/packed_check.h"
 #include "core/predict/shapley_rows.h"
-#include "core/search/coarse.h"
+#include "core/search/two_level.h"
 #include "core/search/unordered.h"
 #include "core/search/class_counters.h"
 #include "core/search/outputs.h"

@@ -76,7 +76,7 @@ cdef extern from "core/column.h" nogil:
         const void* highs      # largest value of each code
         # NULL; or the bucket of each row's code, MAX_BUCKETS for missing. In a subtree cache these are copied in place of
         # the codes, which remain the data's: see Node.rows.
-        const uint8_t* coarse
+        const uint8_t* buckets
         uint64_t scale         # see bucket_of
         bint is_float32        # dtype of these three: float32 or float64
 

@@ -45,7 +45,7 @@ def test_rows_have_the_buckets_of_columns_that_have_buckets():
     rng = np.random.default_rng(0)
     columns = random_columns(rng, 500, [4, 1, 2])
     data = DataView(columns, np.zeros(500, np.int32))
-    data.add_coarse(100)
+    data.add_buckets(100)
     data.add_rows(1)
     for j, column in enumerate(columns):
         expected, n_codes = column.codes, len(column.values)

@@ -8,7 +8,7 @@ from libc.stdlib cimport calloc, free
 import numpy as np
 
 from dforest.core.data cimport DataView
-from dforest.core.search.dense cimport CoarseSearch
+from dforest.core.search.dense cimport TwoLevelSearch
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.cut_list cimport ONE_VS_REST, SINGLE_CUT, CutList, expand
 from dforest.core.search.cuts cimport CodeRange, Cuts
@@ -68,7 +68,7 @@ cdef class Probe:
         criterion.attach(n)
         criterion.open_node(&self.node)
         if tuning is not None and tuning.get("buckets", 0):
-            data.add_coarse(tuning["buckets"])
+            data.add_buckets(tuning["buckets"])
         self.cuts = Cuts(criterion, data, n, one_hot, tuning or {})
         self.cuts.open_node(&self.node)
 
@@ -116,7 +116,7 @@ cdef class Probe:
         min_draws, min_weight
             What each side has at least.
         by_buckets : bool
-            Whether it is found by `CoarseSearch`; the tuning has ``buckets``.
+            Whether it is found by `TwoLevelSearch`; the tuning has ``buckets``.
         code : int, optional
             The only cut there is, is the one after this code.
 
@@ -128,7 +128,7 @@ cdef class Probe:
         """
         cdef Split split
         cdef LeafRules rules
-        cdef CoarseSearch coarse
+        cdef TwoLevelSearch two_level
         cdef const Column* column = &self.data.columns[feature]
         rules.min_draws = min_draws
         rules.min_weight = min_weight
@@ -137,12 +137,12 @@ cdef class Probe:
         split.payload = NULL
         split.midpoint = 0.0
         if by_buckets:
-            coarse = CoarseSearch(self.cuts, self.data)
-            coarse.find(&self.node, feature, &rules, &split)
-            coarse.note(True)
-            coarse.settle(&self.node, &rules, &split)
+            search = TwoLevelSearch(self.cuts, self.data)
+            search.find(&self.node, feature, &rules, &split)
+            search.note(True)
+            search.finish_search(&self.node, &rules, &split)
             if split.score >= 0.0 and split.above == 0:
-                coarse.find_neighbours(&self.node, column, &split)
+                search.find_neighbours(&self.node, column, &split)
         elif code is not None:
             self.cuts.find_at(&self.node, column, code, &rules, &split)
         else:

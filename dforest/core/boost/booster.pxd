@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from dforest.core.boost.boosted_tree cimport BoostScale, BoostedTree
 from dforest.core.boost.drawn_rows cimport DrawnRows
 from dforest.core.boost.histograms cimport Histograms
-from dforest.core.boost.loss cimport OwnLoss, df_known_derivatives
+from dforest.core.boost.loss cimport CustomLoss, df_known_derivatives
 from dforest.core.boost.tree_grower cimport LeafSetting
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_extent, df_boost_rows
@@ -50,7 +50,7 @@ cdef class Booster:
     cdef BoostScale* scales            # [n_sums]
     cdef df_boost_extent* extents      # [chunks, n_sums]
     cdef df_boost_extent* totals       # [n_sums]
-    cdef OwnLoss own                   # None: the loss has a number
+    cdef CustomLoss own                # None: the loss has a number
     cdef DrawnRows drawn               # None: all are
     cdef int64_t n_drawn               # of each iteration
     cdef object owners, grown          # of arrays; the trees of the iteration

@@ -19,7 +19,7 @@ import numpy as np
 
 from dforest.core.boost.bundles cimport Bundles
 from dforest.core.boost.loss cimport Loss
-from dforest.core.boost.tree_grower cimport OWN_LEAF, TreeGrower
+from dforest.core.boost.tree_grower cimport CUSTOM_LEAF, TreeGrower
 from dforest.core.boost.tried_columns cimport TriedColumns
 from dforest.core.loops cimport loops
 from dforest.core.threads cimport current_worker, df_add_to, df_glance, df_set, look_up, pass_on
@@ -138,7 +138,7 @@ cdef class Booster:
         if isinstance(loss, Loss):
             K = loss.n_outputs
             facts.has_constant_hessian = loss.constant_hessian
-            facts.leaf = OWN_LEAF if loss.need_update_leaves_values else DF_NEWTON_LEAF
+            facts.leaf = CUSTOM_LEAF if loss.need_update_leaves_values else DF_NEWTON_LEAF
             facts.targets = DF_FINITE_TARGETS
             self.loss = -1
         else:
@@ -206,7 +206,7 @@ cdef class Booster:
             self.drawn = DrawnRows(n_rows, self.n_drawn)
             self.rows.list = self.drawn.order
         if isinstance(loss, Loss):
-            self.own = OwnLoss(loss, targets, weight, self.team, self.chunk)
+            self.own = CustomLoss(loss, targets, weight, self.team, self.chunk)
         self.fit.rows = &self.rows
         self.fit.baseline = &self.baseline[0]
         self.fit.has_hessian, self.fit.chunk, self.fit.leaf_rows = self.has_hessian, self.chunk, tuning.get("leaf_rows", 8192)

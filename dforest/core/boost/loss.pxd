@@ -115,7 +115,7 @@ cdef extern from "core/boost/gradients.h" nogil:
 
 
 @cython.final
-cdef class OwnLoss:
+cdef class CustomLoss:
     cdef Loss loss
     cdef SpinTeam team
     cdef readonly Py_ssize_t n_rows

@@ -7,7 +7,7 @@ given.
 A *chunk* is the rows that one thread asks about at a time; a loss in Python is asked about all at once. A loss *of groups* is
 asked about the rows of one group after those of another; rows stand *together* if those of each group do.
 
-An `OwnLoss` owns its arrays and its loss; targets and weights are borrowed, and kept alive.
+An `CustomLoss` owns its arrays and its loss; targets and weights are borrowed, and kept alive.
 """
 cimport cython
 from libc.math cimport NAN, ldexp
@@ -433,23 +433,23 @@ cdef copied(const double* values, int64_t n, Py_ssize_t n_outputs):
 
 
 cdef void form_raw(void* own, int64_t item) noexcept nogil:
-    (<OwnLoss> own).form_raw(item)
+    (<CustomLoss> own).form_raw(item)
 
 
 cdef void ask(void* own, int64_t item) noexcept nogil:
-    (<OwnLoss> own).ask(item)
+    (<CustomLoss> own).ask(item)
 
 
 cdef void ask_groups(void* own, int64_t item) noexcept nogil:
-    (<OwnLoss> own).ask_groups(item)
+    (<CustomLoss> own).ask_groups(item)
 
 
 cdef void check_derivatives(void* own, int64_t item) noexcept nogil:
-    (<OwnLoss> own).check_derivatives(item)
+    (<CustomLoss> own).check_derivatives(item)
 
 
 @cython.final
-cdef class OwnLoss:
+cdef class CustomLoss:
     """A loss of one's own, and what it says of the rows of a booster.
 
     Parameters

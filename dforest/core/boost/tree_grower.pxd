@@ -3,7 +3,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from dforest.core.boost.boosted_tree cimport BoostNode, BoostOutput, BoostScale, BoostedTree
-from dforest.core.boost.loss cimport OwnLoss
+from dforest.core.boost.loss cimport CustomLoss
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_rows
 from dforest.core.spin_team cimport SpinTeam
@@ -17,10 +17,10 @@ cdef extern from "core/boost/quantile.h" nogil:
         int64_t weight
 
 cdef enum:
-    OWN_LEAF = -1                      # beside those of losses.h: a loss of one's own says what it is
+    CUSTOM_LEAF = -1                   # beside those of losses.h: a loss of one's own says what it is
 
 cdef struct LeafSetting:       # what is the same for the leaves of all trees of a fit
-    int leaf                   # how their values are found, a DF_..._LEAF of losses.h or OWN_LEAF
+    int leaf                   # how their values are found, a DF_..._LEAF of losses.h or CUSTOM_LEAF
     double parameter           # of the loss
     df_value_limits limits
     double l1, l2, weight_unit
@@ -46,7 +46,7 @@ cdef class TreeGrower:
     cdef DataView data
     cdef SpinTeam team                 # the tree's
     cdef BoostedTree tree
-    cdef OwnLoss own                   # None: the loss has a number
+    cdef CustomLoss own                # None: the loss has a number
     cdef TreeWriter writer
     cdef const LeafSetting* fit        # the booster's
     cdef const int32_t* quantised      # [n_outputs, n_rows, 1 or 2] of the present tree

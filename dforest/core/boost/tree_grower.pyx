@@ -54,11 +54,11 @@ cdef class TreeGrower:
     Parameters
     ----------
     tree : BoostedTree
-    own : OwnLoss or None
+    own : CustomLoss or None
         The user's loss, which says what leaves are, or None.
     """
 
-    def __cinit__(self, BoostedTree tree not None, OwnLoss own):
+    def __cinit__(self, BoostedTree tree not None, CustomLoss own):
         self.tree, self.own = tree, own
         self.data, self.team = tree.bundles.data, tree.team
         self.writer = TreeWriter(3 + tree.n_outputs, 1 + tree.n_outputs, True)
@@ -66,7 +66,7 @@ cdef class TreeGrower:
     cdef int begin_fit(self, const LeafSetting* setting) except -1:
         """Take what is the same for all trees of the fit."""
         self.fit = setting
-        if setting.leaf != DF_NEWTON_LEAF and setting.leaf != OWN_LEAF:
+        if setting.leaf != DF_NEWTON_LEAF and setting.leaf != CUSTOM_LEAF:
             self.weighed = <df_weighed*> malloc(self.data.n_rows * sizeof(df_weighed))
             if self.weighed == NULL:
                 raise MemoryError()

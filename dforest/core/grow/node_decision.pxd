@@ -29,7 +29,7 @@ cdef inline bint has_test(Splitter splitter, const Node* node, const Split* spli
         return split.payload != NULL and split.n_payload_words * 64 >= <Py_ssize_t> n_codes
     if split.payload != NULL or split.code >= n_codes or not split.threshold == split.threshold:
         return False
-    if split.only_missing_right or column.coarse != NULL:
+    if split.only_missing_right or column.buckets != NULL:
         return True
     if split.threshold >= number_at(column, column.highs, data_code(column, split.code)) and (
             not split.code < split.above < n_codes

@@ -23,7 +23,7 @@ from dforest.core.loops cimport (
 )
 from dforest.core.prefetch cimport df_prefetch
 from dforest.core.search.split_evaluator cimport FastScans, scans_of
-from dforest.core.search.outputs cimport own_criterion
+from dforest.core.search.outputs cimport single_criterion
 from dforest.core.search.sums cimport BINARY_SUMS, CLASS_COUNTER_SUMS, NO_SUMS
 from dforest.core.search.packed_sums cimport DF_CLASS_COUNTER_DRAWS, DF_COUNTED_CLASSES, df_pack_sum
 from dforest.core.types cimport CLASS_WEIGHTS, CONTINUOUS, OUTPUTS, Record, code_at, data_row
@@ -110,7 +110,7 @@ cdef int refuse_division(Splitter splitter, const Node* node, Py_ssize_t n_left)
 cdef int refuse_node_value(Criterion criterion, double found, bint is_impurity) except -1 nogil:
     criterion.check()
     with gil:
-        name, method = type(own_criterion(criterion)).__name__, "impurity" if is_impurity else "value"
+        name, method = type(single_criterion(criterion)).__name__, "impurity" if is_impurity else "value"
         raise CriterionError(f"{name}.{method} returned {found}; allowed are finite numbers")
 
 
@@ -426,7 +426,7 @@ cdef class SmallSubtree:
                 raise MemoryError()
             return
         small.all_features = ~<uint64_t> 0 >> (DF_SMALL_SLOTS - data.n_features)
-        if data.rows is not None and data.rows.n_bytes == data.n_features and data.coarse == NULL:
+        if data.rows is not None and data.rows.n_bytes == data.n_features and data.buckets == NULL:
             small.byte_rows = data.rows.codes
             small.byte_stride = data.rows.stride
             for j in range(data.n_features):

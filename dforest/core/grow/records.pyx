@@ -361,13 +361,13 @@ cdef Py_ssize_t partition_adding(const Node* node, const Column* column, const S
         by_subset.missing_left = split.missing_left
         return partition_column(node.records, node.n, column, by_subset, kind, sums, scratch)
     missing_left = split.missing_left and column.has_missing
-    if column.coarse == NULL:
+    if column.buckets == NULL:
         by_code.cut = split.code
         by_code.also = column.n_codes if missing_left else split.code
         if column.width == 8:
             return partition_codes(node.records, node.n, <const uint64_t*> column.codes, by_code, kind, sums, scratch)
         return partition_column(node.records, node.n, column, by_code, kind, sums, scratch)
-    by_bucket.buckets = column.coarse
+    by_bucket.buckets = column.buckets
     by_bucket.rows = node.rows
     by_bucket.cut = <uint32_t> split.code
     by_bucket.cut_bucket = bucket_of(column, <uint32_t> split.code)

@@ -41,7 +41,7 @@ static inline void df_small_copy_codes(df_small_subtree *small, uint32_t feature
     df_small_codes *codes = &small->codes;
     const int n = small->nodes[0].n;
     uint8_t *to = codes->by_slot[slot];
-    if (column->width == 1 && column->coarse == NULL) {
+    if (column->width == 1 && column->buckets == NULL) {
         for (int i = 0; i < n; i++)
             to[i] = ((const uint8_t *)column->codes)[small->row[i]];
         codes->is_ranked[slot] = 0;

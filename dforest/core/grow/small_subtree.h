@@ -133,7 +133,7 @@ typedef struct {
 
 /* The data's code of a record. */
 DF_INLINE uint32_t df_small_code(const df_coded_column *column, const uint32_t *data_rows, uint32_t row) {
-    if (column->coarse != NULL && data_rows != NULL) /* a subtree cache has copies of its buckets alone */
+    if (column->buckets != NULL && data_rows != NULL) /* a subtree cache has copies of its buckets alone */
         row = data_rows[row];
     if (column->width == 1)
         return ((const uint8_t *)column->codes)[row];

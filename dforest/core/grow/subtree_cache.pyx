@@ -255,7 +255,7 @@ cdef class SubtreeCache:
         cdef bint is_ranked
         for j in range(n_features):
             column = &self.data.columns[j]
-            if column.coarse != NULL:
+            if column.buckets != NULL:
                 row_bytes += 1
                 continue
             is_ranked = self.code_ranker is not None and self.code_ranker.is_worth_it(column, 1)
@@ -325,7 +325,7 @@ cdef class SubtreeCache:
         for j in range(self.data.n_features):
             copy = &self.columns[j]
             copy[0] = self.data.columns[j]
-            if copy.coarse == NULL and self.code_ranker is not None and self.code_ranker.is_worth_it(copy, n):
+            if copy.buckets == NULL and self.code_ranker is not None and self.code_ranker.is_worth_it(copy, n):
                 copy.width = 2
                 copy.origins = origins
                 origins += n + 1
@@ -333,7 +333,7 @@ cdef class SubtreeCache:
             for j in range(self.data.n_features):
                 column = &self.data.columns[j]
                 copy = &self.columns[j]
-                if copy.coarse != NULL or copy.width != width:
+                if copy.buckets != NULL or copy.width != width:
                     continue
                 codes = self.held.codes + self.held.place[j]
                 if copy.origins != NULL:
@@ -352,8 +352,8 @@ cdef class SubtreeCache:
         df_gather_bytes(rows, n, self.held.codes + self.held.first_byte, stride, self.held.n_bytes, to)
         for j in range(self.data.n_features):
             copy = &self.columns[j]
-            if copy.coarse != NULL:
-                copy.coarse = to
+            if copy.buckets != NULL:
+                copy.buckets = to
             elif copy.width == 1:
                 copy.codes = to
             else:
@@ -372,12 +372,12 @@ cdef class SubtreeCache:
             for j in range(self.data.n_features):
                 column = &self.data.columns[j]
                 copy = &self.columns[j]
-                if (1 if column.coarse != NULL else column.width) != width:
+                if (1 if column.buckets != NULL else column.width) != width:
                     continue
                 copy[0] = column[0]
-                if column.coarse != NULL:
-                    gather[uint8_t](rows, n, column.coarse, 1, to)
-                    copy.coarse = to
+                if column.buckets != NULL:
+                    gather[uint8_t](rows, n, column.buckets, 1, to)
+                    copy.buckets = to
                 else:
                     copy.codes = to
                     copy.stored = NULL
@@ -430,7 +430,7 @@ cdef class SubtreeCache:
         for j in range(self.data.n_features):
             copy = &self.columns[j]
             codes = self.held.codes + self.held.place[j]
-            if copy.coarse != NULL or copy.origins != NULL:
+            if copy.buckets != NULL or copy.origins != NULL:
                 continue
             if copy.width == 2:
                 gather[uint16_t](rows, n, codes, stride, <uint16_t*> copy.codes + first)
@@ -509,8 +509,8 @@ def contents(SubtreeCache cache not None, Record[::1] records not None):
         out = np.empty(n, np.uint64)
         for i in range(n):
             row = records[i].row
-            if column.coarse != NULL:
-                out[i] = column.coarse[row]
+            if column.buckets != NULL:
+                out[i] = column.buckets[row]
             elif column.width == 8:
                 out[i] = (<const uint64_t*> column.codes)[row]
             elif column.origins == NULL:

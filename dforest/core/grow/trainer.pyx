@@ -89,7 +89,7 @@ class Growers:
         self._rules, self._n_rows, self._max_records, self._n_threads = rules, n_rows, max_records, n_threads
         self._growers = {}         # by the number of the thread in the team
         splitter.prepare(data, criterion)
-        data.add_coarse(splitter.wanted_buckets(data, criterion))
+        data.add_buckets(splitter.wanted_buckets(data, criterion))
         pays = caches_pay(data, splitter, rules, max_records)
         if data.has_sparse and (pays or data.n_features >= DF_MANY_FEATURES):
             data.add_present()

@@ -3,7 +3,7 @@
     producers      list                      evaluator
     builder        codes, left sides,   ->   the best cut, and whether it is
     left sums ->   missing                   better than what there was
-    coarse
+    two-level
     stored
     categories
 

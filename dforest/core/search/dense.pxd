@@ -17,7 +17,7 @@ cdef struct Pending:              # a feature some of whose buckets may be bette
     double bound                  # for the scores in them
 
 
-cdef class CoarseSearch:
+cdef class TwoLevelSearch:
     cdef Cuts cuts
     cdef HistogramBuilder builder
     cdef PackedRecords packed
@@ -59,9 +59,9 @@ cdef class CoarseSearch:
 
 
 cdef class DenseSplitter(Splitter):
-    cdef CoarseSearch coarse       # None: no column has buckets
+    cdef TwoLevelSearch two_level  # None: no column has buckets
 
-    cdef bint searches_coarsely(self, DataView data, Criterion criterion)
+    cdef bint searches_two_levels(self, DataView data, Criterion criterion)
     cdef Split with_neighbours(self, const Node* node, const Split* split) noexcept nogil
 
 

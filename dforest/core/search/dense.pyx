@@ -2,7 +2,7 @@
 
 The best cut of a feature is found without putting most of a node's records in order. Neighbouring codes make a *bucket*. The
 node's records are counted by bucket; the cuts at the buckets' *edges* are scored like any others. A cut inside a bucket has a
-left side between those of the bucket's edges, and so a score below a bound (see coarse.h). Only buckets whose bound reaches the
+left side between those of the bucket's edges, and so a score below a bound (see two_level.h). Only buckets whose bound reaches the
 best score so far are *open*: their records are sorted by code, and their cuts scored too. So the cut found is that of a full
 search.
 
@@ -16,7 +16,7 @@ whose bound reaches the best edge so far are *pending* until the search of the n
 Inside an open bucket a cut may score as much as an edge: in the list of cuts that the criterion picks from,
 the best edges stand in their places among the open buckets' cuts.
 
-A `CoarseSearch` belongs to one thread and owns its scratch; it borrows the histogram builder and the evaluator of its `Cuts`.
+A `TwoLevelSearch` belongs to one thread and owns its scratch; it borrows the histogram builder and the evaluator of its `Cuts`.
 """
 from libc.math cimport INFINITY
 from libc.stdlib cimport free, malloc
@@ -38,7 +38,7 @@ from dforest.rules.numerics cimport df_between
 cdef extern from *:
     int df_lowest_bit "__builtin_ctzll"(uint64_t x) nogil
 
-cdef extern from "core/search/coarse.h" nogil:
+cdef extern from "core/search/two_level.h" nogil:
     double df_gini_bound(uint64_t before, uint64_t after, double weight, double first)
 
 cdef extern from "rules/ordered_keys.h" nogil:
@@ -112,11 +112,11 @@ cdef void scan_neighbours(const Node* node, const code_t* codes, const Column* c
     cdef uint32_t bucket, code, cut = <uint32_t> split.code, of_cut = bucket_of(column, cut), next_bucket = MAX_BUCKETS
     cdef uint32_t below = 0, above = column.n_codes
     for i in range(node.n):
-        bucket = column.coarse[node.records[i].row]
+        bucket = column.buckets[node.records[i].row]
         next_bucket = min(next_bucket, bucket if bucket > of_cut else <uint32_t> MAX_BUCKETS)
     for i in range(node.n):            # no branches: which buckets these are in, nobody can foretell
         near[n] = node.records[i].row
-        bucket = column.coarse[near[n]]
+        bucket = column.buckets[near[n]]
         n += bucket == of_cut or (bucket == next_bucket and bucket < MAX_BUCKETS)
     for i in range(n):
         code = codes[data_row(node.rows, near[i])]
@@ -126,7 +126,7 @@ cdef void scan_neighbours(const Node* node, const code_t* codes, const Column* c
     split.above = above
 
 
-cdef class CoarseSearch:
+cdef class TwoLevelSearch:
     """Finds the best cut of a column with buckets.
 
     Parameters
@@ -219,13 +219,13 @@ cdef class CoarseSearch:
 
     cdef bint count(self, const Node* node, const Column* column) noexcept nogil:
         """Count the node's records by bucket; return whether that is possible, and several buckets occur."""
-        cdef Column coarse = column[0]
+        cdef Column by_bucket = column[0]
         if self.builder.accumulator != PACKED_SUMS:
             return False
-        coarse.codes = column.coarse
-        coarse.width = 1
-        coarse.n_codes = MAX_BUCKETS
-        self.builder.cumulate(node, &coarse, &self.found)
+        by_bucket.codes = column.buckets
+        by_bucket.width = 1
+        by_bucket.n_codes = MAX_BUCKETS
+        self.builder.cumulate(node, &by_bucket, &self.found)
         self.edges[0] = 0
         memcpy(self.edges + 1, self.found.run, self.found.n * sizeof(uint64_t))
         memcpy(self.number, self.found.code, self.found.n * sizeof(uint32_t))
@@ -245,7 +245,7 @@ cdef class CoarseSearch:
         # A cut after a bucket has the bucket's last code, whether it occurs or not: see `find`.
         for i in range(node.n):
             row = node.records[i].row
-            to[row] = <uint16_t> (column.coarse[row] << 8 if column.coarse[row] < MAX_BUCKETS else NEAR_MISSING)
+            to[row] = <uint16_t> (column.buckets[row] << 8 if column.buckets[row] < MAX_BUCKETS else NEAR_MISSING)
         near.codes = to
         near.width = 2
         near.n_codes = NEAR_MISSING
@@ -255,7 +255,7 @@ cdef class CoarseSearch:
             for i in range(n):
                 row = <uint32_t> sort_keys[i]
                 for j in range(n):
-                    to[row] += (column.coarse[<uint32_t> sort_keys[j]] == column.coarse[row]
+                    to[row] += (column.buckets[<uint32_t> sort_keys[j]] == column.buckets[row]
                                 and sort_keys[j] >> 32 < sort_keys[i] >> 32)
             found = best[0]
             is_constant = self.cuts.find_unordered(node, &near, rules, &found)
@@ -289,7 +289,7 @@ cdef class CoarseSearch:
         memset(seen, 0, sizeof(seen))
         memset(shared, 0, sizeof(shared))
         for i in range(node.n):
-            bucket = numbers[i] = column.coarse[node.records[i].row]
+            bucket = numbers[i] = column.buckets[node.records[i].row]
             bit = <uint64_t> 1 << (bucket & 63)
             shared[bucket >> 6] |= (seen[0][bucket >> 6] | seen[1][bucket >> 6]) & bit
             seen[node.records[i].target][bucket >> 6] |= bit
@@ -406,7 +406,7 @@ cdef class CoarseSearch:
             self.place[self.number[self.open[i]]] = self.open[i]
         for i in range(node.n):
             sort_keys[n] = <uint64_t> i
-            n += self.is_open[column.coarse[row[i]]]
+            n += self.is_open[column.buckets[row[i]]]
         for i in range(self.n_open):
             self.is_open[self.number[self.open[i]]] = False
         if column.width == 1:
@@ -497,7 +497,7 @@ cdef class DenseSplitter(Splitter):
         self.grows_small_subtrees = self.takes_ranks
         self.takes_sparse = has_methods_of(type(self), DenseSplitter)
 
-    cdef bint searches_coarsely(self, DataView data, Criterion criterion):
+    cdef bint searches_two_levels(self, DataView data, Criterion criterion):
         """Whether bounds are known for what cuts inside a bucket score."""
         cdef Py_ssize_t j
         cdef FastScans scans = scans_of(criterion)
@@ -507,28 +507,28 @@ cdef class DenseSplitter(Splitter):
         return self.takes_ranks and scans is not None and scans.has_bounds and data.weight == NULL
 
     cdef uint64_t wanted_buckets(self, DataView data, Criterion criterion):
-        return self.tuning.get("buckets", MAX_BUCKETS) if self.searches_coarsely(data, criterion) else 0
+        return self.tuning.get("buckets", MAX_BUCKETS) if self.searches_two_levels(data, criterion) else 0
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
         Splitter.attach(self, data, criterion, n_records)
-        if data.coarse != NULL:
-            self.coarse = CoarseSearch(self.cuts, data)
+        if data.buckets != NULL:
+            self.two_level = TwoLevelSearch(self.cuts, data)
         return 0
 
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
         cdef double before = best.score
         cdef bint is_constant
-        if node.columns[feature].coarse != NULL:
-            is_constant = self.coarse.find(node, feature, rules, best)
+        if node.columns[feature].buckets != NULL:
+            is_constant = self.two_level.find(node, feature, rules, best)
         else:
             is_constant = self.cuts.find(node, &node.columns[feature], rules, best)
-        if self.coarse is not None:
-            self.coarse.note(best.score > before)
+        if self.two_level is not None:
+            self.two_level.note(best.score > before)
         return is_constant
 
     cdef void finish_search(self, const Node* node, const LeafRules* rules, Split* best) noexcept nogil:
-        if self.coarse is not None:
-            self.coarse.finish_search(node, rules, best)
+        if self.two_level is not None:
+            self.two_level.finish_search(node, rules, best)
 
     cdef int store_split(self, const Node* node, Split* split) except -1 nogil:
         """Leave the threshold of a continuous feature to whoever writes the tree, as looking values up means waiting for memory.
@@ -548,8 +548,8 @@ cdef class DenseSplitter(Splitter):
     cdef inline Split with_neighbours(self, const Node* node, const Split* split) noexcept nogil:
         """A split whose code is that of a value in the node, and whose `above` is known if buckets do not tell it."""
         cdef Split found = split[0]
-        if node.columns[split.feature].coarse != NULL and split.above == 0:
-            self.coarse.find_neighbours(node, &node.columns[split.feature], &found)
+        if node.columns[split.feature].buckets != NULL and split.above == 0:
+            self.two_level.find_neighbours(node, &node.columns[split.feature], &found)
         return found
 
     cdef double threshold(self, const Node* node, const Split* split) noexcept nogil:

@@ -65,4 +65,4 @@ cdef class MultiOutput(Criterion):
 
 
 # The criterion that a forest was given: of several outputs, that of the first one.
-cdef Criterion own_criterion(Criterion criterion)
+cdef Criterion single_criterion(Criterion criterion)

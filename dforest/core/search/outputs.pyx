@@ -459,5 +459,5 @@ cdef class MultiOutput(Criterion):
         return df_response_spread(spread, output.scale.exponent, self.each[0].scale.exponent)
 
 
-cdef Criterion own_criterion(Criterion criterion):
+cdef Criterion single_criterion(Criterion criterion):
     return (<MultiOutput> criterion).parts[0] if isinstance(criterion, MultiOutput) else criterion

@@ -38,7 +38,7 @@ cdef class FastScans:
     cdef readonly bint takes_class_counters  # so does `best_class_counters`
     cdef readonly int unordered      # most records of a node where `best_unordered` does; at most DF_UNORDERED; 0: in none
     cdef readonly int small_packing  # small subtrees are grown whole, by such words: see small_subtree.h; 0: they are not
-    cdef readonly bint has_bounds    # `CoarseSearch` knows bounds for its scores: two classes by Gini impurity
+    cdef readonly bint has_bounds    # `TwoLevelSearch` knows bounds for its scores: two classes by Gini impurity
 
     # Take a node whose cuts are scored next.
     cdef void open_node(self, const Node* node) noexcept nogil

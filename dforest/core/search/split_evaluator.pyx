@@ -20,7 +20,7 @@ from dforest.core.loops cimport (
     DF_UNORDERED_NO_CODE, loops,
 )
 from dforest.core.search.cut_list cimport CLASS_COUNTERS, ONE_VS_REST, RUN, SINGLE_CUT, add_missing, left_draws
-from dforest.core.search.outputs cimport own_criterion
+from dforest.core.search.outputs cimport single_criterion
 from dforest.core.search.packed_sums cimport DF_COUNTED_CLASSES, df_pack_sum
 from dforest.core.types cimport CLASS_WEIGHTS, Record, code_at
 from dforest.rules.bounds cimport df_midpoint_prediction
@@ -165,7 +165,7 @@ def register_evaluator(type criterion not None, type evaluator not None):
 
 
 cdef evaluator_class_of(Criterion criterion):
-    for base in type(own_criterion(criterion)).__mro__:
+    for base in type(single_criterion(criterion)).__mro__:
         if base in _evaluators:
             return _evaluators[base]
     return SplitEvaluator

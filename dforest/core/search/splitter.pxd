@@ -145,7 +145,7 @@ cdef class Splitter(Component):
     # Look at the data once, before clones of this splitter do, and raise if they are not for it; changes nothing.
     cdef int prepare(self, DataView data, Criterion criterion) except -1
 
-    # How many buckets the data are to have of each column with more codes (see Column.coarse); 0: none.
+    # How many buckets the data are to have of each column with more codes (see Column.buckets); 0: none.
     cdef uint64_t wanted_buckets(self, DataView data, Criterion criterion)
 
     # Take data to work on, and make room for nodes of n_records records.

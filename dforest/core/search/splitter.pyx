@@ -108,8 +108,8 @@ cdef uint32_t scan_next(const Node* node, const code_t* codes, uint32_t code, ui
 cdef void fetch_codes(const Node* node, const Column* column) noexcept nogil:
     """Have the codes of a node's records brought to a cache, without waiting for them."""
     cdef Py_ssize_t i
-    cdef const char* codes = <const char*> (column.codes if column.coarse == NULL else column.coarse)
-    cdef Py_ssize_t width = column.width if column.coarse == NULL else 1
+    cdef const char* codes = <const char*> (column.codes if column.buckets == NULL else column.buckets)
+    cdef Py_ssize_t width = column.width if column.buckets == NULL else 1
     if column.stored != NULL:
         return
     for i in range(node.n):

@@ -4,8 +4,8 @@
  * left side's statistics, and so is highest at a corner of a box that holds them all. A corner reaches a floor
  * if its score is above: numerators are compared with products, whose roundings the floor's margin covers.
  */
-#ifndef DFOREST_COARSE_H
-#define DFOREST_COARSE_H
+#ifndef DFOREST_TWO_LEVEL_H
+#define DFOREST_TWO_LEVEL_H
 
 #include "core/search/scan.h"
 
