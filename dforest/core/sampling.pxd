@@ -47,7 +47,7 @@ cdef class SamplingPlan:
     cdef readonly bint leaves_rows_out     # a tree may leave rows out
     cdef readonly Py_ssize_t width         # how many numbers `allocate` has for a block; 1 unless __cinit__ says otherwise
     cdef readonly Py_ssize_t only_rows     # the one number of rows that the plan is for; 0: any number
-    cdef tuple told                        # the parameters as texts, once they were asked for
+    cdef tuple parameter_texts             # the parameters as texts, once they were asked for
 
     # Draws of a tree, 1 or more; of a plan whose trees differ in this, what they have on average.
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil

@@ -215,20 +215,20 @@ cdef class SamplingPlan:
     def __reduce__(self):
         return type(self), tuple(getattr(self, name) for name in self.parameters)
 
-    def _told(self):
+    def _parameter_texts(self):
         """The parameters as texts, an array by what tells it from all others."""
-        if self.told is None:
-            self.told = tuple(_text_of(value) for value in self.__reduce__()[1])
-        return self.told
+        if self.parameter_texts is None:
+            self.parameter_texts = tuple(_text_of(value) for value in self.__reduce__()[1])
+        return self.parameter_texts
 
     def __eq__(self, other):
-        return self is other or (type(self) is type(other) and self._told() == other._told())
+        return self is other or (type(self) is type(other) and self._parameter_texts() == other._parameter_texts())
 
     def __hash__(self):
-        return hash((type(self), self._told()))
+        return hash((type(self), self._parameter_texts()))
 
     def __repr__(self):
-        return f"{type(self).__name__}({', '.join(map('='.join, zip(self.parameters, self._told())))})"
+        return f"{type(self).__name__}({', '.join(map('='.join, zip(self.parameters, self._parameter_texts())))})"
 
 
 @final

@@ -388,7 +388,7 @@ class BoostingDriver(Driver):
         """The steps of nodes by the rows that they have, in an output."""
         iterations = self.iterations
         if iterations.leaf == "own":
-            return self.shard.own_values(nodes)
+            return self.shard.custom_values(nodes)
         quantile = iterations.problem.loss.parameter if iterations.leaf == "quantile" else 0.5
         found = _quantiles(self.shard, nodes, output, quantile, shifts)
         if iterations.leaf != "huber":

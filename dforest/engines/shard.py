@@ -279,7 +279,7 @@ class BoostingShard(ABC):
         """
 
     @abstractmethod
-    def own_values(self, open_nodes):
+    def custom_values(self, open_nodes):
         """The values of nodes that a loss of the user's own says, given their rows: ndarray of shape (n_nodes,), float64."""
 
     @abstractmethod

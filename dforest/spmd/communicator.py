@@ -159,11 +159,11 @@ class Communicator(ABC):
         """What `exchange` does, given parts that have been checked."""
 
     @abstractmethod
-    def _tell(self, error):
+    def _broadcast_error(self, error):
         """Tell the other ranks of an error, which need not be waiting for it."""
 
     @abstractmethod
-    def _told(self):
+    def _received_error(self):
         """The error of `named_error` that another rank has told of, or None. The lowest such rank's, if it is known."""
 
     def _close(self, is_done):
@@ -199,7 +199,7 @@ class Communicator(ABC):
         except BaseException as error:
             if ranks._has_heard:
                 raise
-            ranks._tell(error)
+            ranks._broadcast_error(error)
             named = named_error(self.rank, error)
             if named is error:
                 raise
@@ -212,7 +212,7 @@ class Communicator(ABC):
         """Raise what another rank has told of in this frame, or in one around it: for implementations, while they wait."""
         frames = [self]
         while frames[-1] is not None:
-            error = frames[-1]._told()
+            error = frames[-1]._received_error()
             if error is not None:
                 for frame in frames:
                     frame._has_heard = True
@@ -391,10 +391,10 @@ class Alone(Communicator):
     def gather_objects(self, thing):
         return [thing]
 
-    def _tell(self, error):
+    def _broadcast_error(self, error):
         return None
 
-    def _told(self):
+    def _received_error(self):
         return None
 
 

@@ -113,7 +113,7 @@ class MpiCommunicator(ByteCommunicator):
         self._pending = []
         self.traffic.seconds_waited += perf_counter() - start
 
-    def _tell(self, error):
+    def _broadcast_error(self, error):
         encoded = encode_error(self.rank, error)
         telling = [self.comm.Isend([encoded, MPI.BYTE], rank, ERROR) for rank in range(self.size) if rank != self.rank]
         self._pending += [encoded, telling]
@@ -121,7 +121,7 @@ class MpiCommunicator(ByteCommunicator):
         while not MPI.Request.Testall(telling) and perf_counter() < deadline:
             os.sched_yield()
 
-    def _told(self):
+    def _received_error(self):
         if not self._is_own:
             return None
         message = self.comm.Improbe(MPI.ANY_SOURCE, ERROR, status := MPI.Status())

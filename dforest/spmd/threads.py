@@ -95,12 +95,12 @@ class ThreadCommunicator(Communicator):
                 raise AssertionError(f"rank {rank} exchanges {part.dtype} of {part.shape}, rank {self.rank} {sort}")
         return got
 
-    def _tell(self, error):
+    def _broadcast_error(self, error):
         with self.group.condition:
             self.group.errors[self.work][self.rank] = encode_error(self.rank, error)
             self.group.condition.notify_all()
 
-    def _told(self):
+    def _received_error(self):
         messages = self.group.errors.get(self.work)
         return decode_error(messages[min(messages)]) if messages else None
 

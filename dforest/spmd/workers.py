@@ -220,7 +220,7 @@ class WorkerCommunicator(ByteCommunicator):
             raise RankError(f"on rank {self.rank}: the fit that it takes part in has ended")
         return run[where]
 
-    def _told(self):
+    def _received_error(self):
         errors = {rank: message for (work, rank), message in self._messages(1).items() if work == self.work}
         if errors:
             return decode_error(errors[min(errors)])
@@ -230,7 +230,7 @@ class WorkerCommunicator(ByteCommunicator):
             raise RankError(f"the worker {self.worker.address} is being closed")
         return None
 
-    def _tell(self, error):
+    def _broadcast_error(self, error):
         message = encode_error(self.rank, error)
 
         async def tell():

@@ -15,9 +15,9 @@ from dforest.engines.device.shard import by_node, cut_up, destinations
 from dforest.engines.device.training import rows_of_codes
 from dforest.engines.families import Families, row_ranges_of
 from dforest.engines.nodes import range_entries
-from dforest.engines.pairs import NO_SUBSET, BestCuts, Pairs, first_of_each, offsets
 from dforest.engines.rows import RowShare
 from dforest.engines.shard import BoostingShard
+from dforest.engines.work_items import NO_SUBSET, BestCuts, WorkItems, first_of_each, offsets
 from dforest.rules import arrays, boosting
 from dforest.rules.records import constants, record
 from dforest.spmd.draws import subsampled
@@ -201,13 +201,13 @@ class DeviceBoostingShard(BoostingShard):
         entry_bytes = SUM_BYTES * self.n_outputs + 8 * self.room_numbers * int(self.is_wide.any())
         most_slots = self.tuning.histogram_bytes // (entry_bytes * int(self.n_entries.sum()))
         if len(open_nodes) <= most_slots and self._are_all(features):
-            pairs = self._count_in_slots(open_nodes, features, most_slots)
-            best.take(pairs, *self.best_cuts(pairs, self._slots, exponents, bounds))
+            work_items = self._count_in_slots(open_nodes, features, most_slots)
+            best.take(work_items, *self.best_cuts(work_items, self._slots, exponents, bounds))
             return best.found
         self._n_slots, self._slots = 0, None
         self._forget_histograms()
-        for pairs in self.pairs(features).batches(self.tuning.histogram_bytes // entry_bytes):
-            best.take(pairs, *self.best_cuts(pairs, self.count(open_nodes, pairs), exponents, bounds))
+        for work_items in self.work_items(features).batches(self.tuning.histogram_bytes // entry_bytes):
+            best.take(work_items, *self.best_cuts(work_items, self.count(open_nodes, work_items), exponents, bounds))
         return best.found
 
     def _are_all(self, features):
@@ -217,7 +217,7 @@ class DeviceBoostingShard(BoostingShard):
         self._kept, self._free = {}, list(range(self._n_slots))
 
     def _count_in_slots(self, open_nodes, features, most_slots):
-        """Bring the histograms of nodes, of all features, into slots: the nodes' `Pairs`, whose entries are there."""
+        """Bring the histograms of nodes, of all features, into slots: the nodes' `WorkItems`, whose entries are there."""
         row_ranges, node_entries = row_ranges_of(open_nodes), int(self.n_entries.sum())
         differences, counted = self._families.differences(row_ranges, self._kept)
         if len(counted) > len(self._free):
@@ -232,7 +232,7 @@ class DeviceBoostingShard(BoostingShard):
         nodes["first"], nodes["n"] = np.array(counted, np.int64).T
         firsts = np.array([slots[row_range] for row_range in counted]) * node_entries
         self._run_in_slots("df_boost_clear", len(firsts), self.device.array(firsts))
-        self._add_to(self._slots, nodes, self._pairs_at(np.tile(features[:1], (len(counted), 1)), firsts))
+        self._add_to(self._slots, nodes, self._work_items_at(np.tile(features[:1], (len(counted), 1)), firsts))
         taken = [(self._kept.pop(parent), slots[sibling]) for parent, sibling in differences.values()]
         slots |= zip(differences, (slot for slot, _ in taken), strict=True)
         if taken:
@@ -241,7 +241,7 @@ class DeviceBoostingShard(BoostingShard):
         self._free += [self._kept.pop(parent) for parent in set(map(self._families.parent_of, row_ranges)) & self._kept.keys()]
         self._free += [slots[row_range] for row_range in slots.keys() - set(row_ranges)]
         self._kept |= {row_range: slots[row_range] for row_range in row_ranges}
-        return self._pairs_at(features, np.array([slots[row_range] for row_range in row_ranges]) * node_entries)
+        return self._work_items_at(features, np.array([slots[row_range] for row_range in row_ranges]) * node_entries)
 
     def _run_in_slots(self, kernel, n_nodes, firsts):
         n_numbers = 3 * int(self.n_entries.sum())
@@ -249,36 +249,36 @@ class DeviceBoostingShard(BoostingShard):
         self._run(kernel, -(-n_items // self.tuning.n_items), firsts, n_nodes, self.n_outputs, n_numbers, self._slots.shape[1],
                   self._slots)  # fmt: skip
 
-    def _pairs_at(self, features, firsts):
-        """`Pairs` of nodes and all features, given where the entries of each node begin."""
-        pairs = self.pairs(features)
+    def _work_items_at(self, features, firsts):
+        """`WorkItems` of nodes and all features, given where the entries of each node begin."""
+        work_items = self.work_items(features)
         entries = (firsts[:, None] + offsets(self.n_entries)[:-1]).ravel()
-        return pairs._replace(entries=np.append(entries, 0))
+        return work_items._replace(entries=np.append(entries, 0))
 
-    def pairs(self, features):
-        """`Pairs` of nodes and features, of shape (n_nodes, n_tried), which may be -1."""
-        return Pairs.of(features, self.n_entries, self.n_words)
+    def work_items(self, features):
+        """`WorkItems` of nodes and features, of shape (n_nodes, n_tried), which may be -1."""
+        return WorkItems.of_nodes(features, self.n_entries, self.n_words)
 
-    def count(self, open_nodes, pairs):
-        """Histograms of pairs.
+    def count(self, open_nodes, work_items):
+        """Histograms of work items.
 
         Returns
         -------
         DeviceArray of shape (n_outputs, n_entries, 3), dtype int64
             Sums of narrow gradients and hessians, and the number of rows.
         """
-        histograms = self.device.zeros((self.n_outputs, int(pairs.entries[-1]), 3), np.int64)
-        self._add_to(histograms, open_nodes, pairs)
+        histograms = self.device.zeros((self.n_outputs, int(work_items.entries[-1]), 3), np.int64)
+        self._add_to(histograms, open_nodes, work_items)
         return histograms
 
-    def _add_to(self, histograms, open_nodes, pairs):
-        """Add nodes to histograms of pairs."""
-        is_wide = self.is_wide[pairs.feature]
+    def _add_to(self, histograms, open_nodes, work_items):
+        """Add nodes to histograms of work items."""
+        is_wide = self.is_wide[work_items.feature]
         for count, some in ((self._count_narrow, np.flatnonzero(~is_wide)), (self._count_wide, np.flatnonzero(is_wide))):
             if len(some):
-                node = pairs.node[some]
+                node = work_items.node[some]
                 firsts = first_of_each(node)
-                tried = np.append(firsts, len(some)), self.places[pairs.feature[some]], pairs.entries[some]
+                tried = np.append(firsts, len(some)), self.places[work_items.feature[some]], work_items.entries[some]
                 n_tried = int(np.diff(tried[0]).max())
                 count(open_nodes[node[firsts]], [self.device.array(array) for array in tried], n_tried, histograms)
 
@@ -290,7 +290,7 @@ class DeviceBoostingShard(BoostingShard):
         tried : list of DeviceArray
             Where the pairs of each node begin, and the last ones end; the place of each pair's column; its first entry.
         n_tried : int
-            Pairs of a node, at most.
+            WorkItems of a node, at most.
         histograms : DeviceArray of shape (n_outputs, n_entries, 3), dtype int64
         """
         tuning = self.tuning
@@ -324,12 +324,12 @@ class DeviceBoostingShard(BoostingShard):
         n_local = n_bytes if is_own else 8
         self.device.run(kernel, n_groups, *arguments, memory, n_bytes, n_items=tuning.n_items, n_local=n_local)
 
-    def best_cuts(self, pairs, histograms, exponents, bounds):
+    def best_cuts(self, work_items, histograms, exponents, bounds):
         """The best cut of each pair.
 
         Parameters
         ----------
-        pairs : Pairs
+        work_items : WorkItems
         histograms : DeviceArray of shape (n_outputs, n_entries, 3), dtype int64
             That `count` returned; or such sums, of nodes whose rows may be elsewhere.
         exponents : ndarray of shape (n_nodes, n_outputs, 2), dtype int32
@@ -339,28 +339,28 @@ class DeviceBoostingShard(BoostingShard):
 
         Returns
         -------
-        cuts : ndarray of shape (n_pairs,), dtype df_boost_cut
+        cuts : ndarray of shape (n_work_items,), dtype df_boost_cut
         words : ndarray of shape (n_words,), dtype uint64
             Their subsets, one after another.
-        midpoints : ndarray of shape (n_pairs, n_midpoints), dtype float64
+        midpoints : ndarray of shape (n_work_items, n_midpoints), dtype float64
             Where they part the steps of nodes.
         """
-        device, n = self.device, len(pairs.node)
-        lanes = -(-self.n_entries[pairs.feature] // CUT_LANES) * CUT_LANES
+        device, n = self.device, len(work_items.node)
+        lanes = -(-self.n_entries[work_items.feature] // CUT_LANES) * CUT_LANES
         room = self.room_numbers * lanes
         has_room = 8 * room > self.tuning.together_bytes  # others have the memory of their group
         n_local = 8 * int(room[~has_room].max(initial=0))
         rooms = offsets(np.where(has_room, room, 0))
         table = np.zeros(n, record("df_boost_pair"))
-        table["node"], table["feature"], table["room"] = pairs.node, pairs.feature, np.where(has_room, rooms[:-1], -1)
-        table["entry"], table["word"] = pairs.entries[:-1], pairs.words[:-1]
+        table["node"], table["feature"], table["room"] = work_items.node, work_items.feature, np.where(has_room, rooms[:-1], -1)
+        table["entry"], table["word"] = work_items.entries[:-1], work_items.words[:-1]
         memory = device.empty((int(rooms[-1]),), np.float64) if rooms[-1] else None
-        subsets = device.empty((int(pairs.words[-1]),), np.uint64) if pairs.words[-1] else None
+        subsets = device.empty((int(work_items.words[-1]),), np.uint64) if work_items.words[-1] else None
         cuts, midpoints = device.empty((n,), record("df_boost_cut")), None
         if bounds is not None:
             bounds, midpoints = device.array(np.ascontiguousarray(bounds)), device.empty((n, self.n_midpoints), np.float64)
         # Categories, and several outputs, are for one item of a group.
-        is_shared = self.n_outputs == 1 and not self.is_category[pairs.feature].all()
+        is_shared = self.n_outputs == 1 and not self.is_category[work_items.feature].all()
         n_items = self.tuning.n_items if is_shared else self.tuning.few_items
         device.run("df_boost_find_cuts", min(n, self.tuning.n_groups), self.columns, device.array(table), n, self.n_outputs,
                    histograms.shape[1], histograms, self.limits,
@@ -464,7 +464,7 @@ class DeviceBoostingShard(BoostingShard):
         found["weight"] = 1.0 if self._row_weight is None else self._row_weight[rows]
         return found
 
-    def own_values(self, open_nodes, rows=None):
+    def custom_values(self, open_nodes, rows=None):
         rows = self.rows_of(open_nodes) if rows is None else rows
         rows = rows[np.lexsort([rows["row"], rows["node"]])]  # inner nodes have other orders
         columns = (np.ascontiguousarray(rows[name]) for name in ("y", "raw", "weight"))

@@ -14,9 +14,9 @@ import numpy as np
 
 from dforest.engines.device.boosting import SUM_BYTES
 from dforest.engines.families import Families, row_ranges_of
-from dforest.engines.pairs import BestCuts, offsets
 from dforest.engines.ranks.shard import Runs
 from dforest.engines.shard import BoostingShard
+from dforest.engines.work_items import BestCuts, offsets
 from dforest.rules.records import record
 
 KEPT_ROOM = 16  # times the room of a rank that kept histograms may take
@@ -29,72 +29,72 @@ class RankBoostingShard(BoostingShard):
     Parameters
     ----------
     ranks : Communicator
-    own : DeviceBoostingShard
+    local : DeviceBoostingShard
         The rows of this rank.
     """
 
-    def __init__(self, ranks, own):
-        self.ranks, self.own = ranks, own
-        self.n_rows, self.has_hessian = ranks.total(own.n_rows), own.has_hessian
+    def __init__(self, ranks, local):
+        self.ranks, self.local = ranks, local
+        self.n_rows, self.has_hessian = ranks.total(local.n_rows), local.has_hessian
         self._runs = Runs()
         # Where the entries of each feature begin among those of all, and which features this rank finds cuts of.
-        self._entries = offsets(own.n_entries)
+        self._entries = offsets(local.n_entries)
         self._shares = np.searchsorted(self._entries, ranks.edges(int(self._entries[-1])))
         self._most_entries = int(np.diff(self._entries[self._shares]).max())
         # What is added up of an entry: a Hessian of 1 is a number of rows.
-        self._added = [0, 1, 2] if own.has_hessian or own.times is not None else [0, 2]
+        self._added = [0, 1, 2] if local.has_hessian or local.times is not None else [0, 2]
         self._kept, self._families = {}, Families()
 
     def draw(self, seed):
-        total = self.ranks.total(self.own.draw(seed))
-        self.n_rows = self.ranks.total(self.own.n_rows)
+        total = self.ranks.total(self.local.draw(seed))
+        self.n_rows = self.ranks.total(self.local.n_rows)
         return total
 
     def measure(self, parameter):
-        return self.ranks.greatest(self.own.measure(parameter))
+        return self.ranks.greatest(self.local.measure(parameter))
 
     def quantise(self, factors):
-        found = self.own.quantise(factors)
+        found = self.local.quantise(factors)
         return np.concatenate([self.ranks.greatest(found[:, :2]), self.ranks.sum(found[:, 2:])], axis=1)
 
     def begin(self, tree, kind):
-        self.own.begin(tree, kind)
+        self.local.begin(tree, kind)
         self._runs = Runs()
         self._kept, self._families = {}, Families()
         nothing = np.zeros(1, np.int64)
-        self._runs.note(nothing, nothing + self.n_rows, nothing, nothing + self.own.n_rows)
+        self._runs.note(nothing, nothing + self.n_rows, nothing, nothing + self.local.n_rows)
 
     def largest(self, open_nodes):
-        return self.ranks.greatest(self.own.largest(self._own(open_nodes)))
+        return self.ranks.greatest(self.local.largest(self._local_nodes(open_nodes)))
 
     def quantise_again(self, open_nodes, factors):
-        self.own.quantise_again(self._own(open_nodes), factors)
+        self.local.quantise_again(self._local_nodes(open_nodes), factors)
         self._families.quantise_again(open_nodes)
 
     def find_cuts(self, open_nodes, features, exponents, bounds):
-        node_bytes = SUM_BYTES * self.own.n_outputs * int(self._entries[-1])
-        all_features = np.tile(np.arange(len(self.own.n_entries), dtype=features.dtype), (len(features), 1))
+        node_bytes = SUM_BYTES * self.local.n_outputs * int(self._entries[-1])
+        all_features = np.tile(np.arange(len(self.local.n_entries), dtype=features.dtype), (len(features), 1))
         if np.array_equal(features, all_features) and node_bytes <= self.ranks.room:
             return self._find_all_cuts(open_nodes, exponents, bounds, node_bytes)
-        best, own_nodes = BestCuts(len(open_nodes), self.own.n_midpoints), self._own(open_nodes)
-        for pairs in self.own.pairs(features).batches(self.ranks.room // (SUM_BYTES * self.own.n_outputs)):
-            best.take(pairs, *self._best_cuts(own_nodes, pairs, exponents, bounds))
+        best, local_nodes = BestCuts(len(open_nodes), self.local.n_midpoints), self._local_nodes(open_nodes)
+        for work_items in self.local.work_items(features).batches(self.ranks.room // (SUM_BYTES * self.local.n_outputs)):
+            best.take(work_items, *self._best_cuts(local_nodes, work_items, exponents, bounds))
         return best.found
 
-    def _own(self, open_nodes):
+    def _local_nodes(self, open_nodes):
         """Nodes with their runs among this rank's own rows; None stays what it is."""
-        return None if open_nodes is None else self._runs.own_open_nodes(open_nodes)
+        return None if open_nodes is None else self._runs.local_open_nodes(open_nodes)
 
-    def _best_cuts(self, own_nodes, pairs, exponents, bounds):
+    def _best_cuts(self, local_nodes, work_items, exponents, bounds):
         """`best_cuts` of pairs whose histograms there is room for."""
-        ranks, own = self.ranks, self.own
-        edges = np.searchsorted(pairs.entries, ranks.edges(int(pairs.entries[-1])))  # shares of as many entries, nearly
-        sums = np.moveaxis(own.count(own_nodes, pairs).get(), 0, 1)
-        sums = ranks.sum_scattered(sums, pairs.entries[edges])
-        share = pairs.some(edges[ranks.rank], edges[ranks.rank + 1])
-        by_output = own.device.array(np.ascontiguousarray(np.moveaxis(sums, 1, 0)))
-        cuts, words, midpoints = own.best_cuts(share, by_output, exponents, bounds)
-        midpoints = np.zeros((len(pairs.node), 0)) if bounds is None else np.concatenate(ranks.gather(midpoints))
+        ranks, local = self.ranks, self.local
+        edges = np.searchsorted(work_items.entries, ranks.edges(int(work_items.entries[-1])))  # shares of as many entries, nearly
+        sums = np.moveaxis(local.count(local_nodes, work_items).get(), 0, 1)
+        sums = ranks.sum_scattered(sums, work_items.entries[edges])
+        share = work_items.slice(edges[ranks.rank], edges[ranks.rank + 1])
+        by_output = local.device.array(np.ascontiguousarray(np.moveaxis(sums, 1, 0)))
+        cuts, words, midpoints = local.best_cuts(share, by_output, exponents, bounds)
+        midpoints = np.zeros((len(work_items.node), 0)) if bounds is None else np.concatenate(ranks.gather(midpoints))
         return np.concatenate(ranks.gather(cuts)), np.concatenate(ranks.gather(words)), midpoints
 
     def _find_all_cuts(self, open_nodes, exponents, bounds, node_bytes):
@@ -107,22 +107,22 @@ class RankBoostingShard(BoostingShard):
             sums[row_range] = self._kept[parent] - sums[sibling]
         for row_range in row_ranges:
             self._kept.pop(self._families.parent_of(row_range), None)
-        own = BestCuts(len(row_ranges), self.own.n_midpoints)
+        local = BestCuts(len(row_ranges), self.local.n_midpoints)
         if first < end:
-            pairs = self.own.pairs(np.tile(np.arange(first, end, dtype=np.int32), (len(row_ranges), 1)))
+            work_items = self.local.work_items(np.tile(np.arange(first, end, dtype=np.int32), (len(row_ranges), 1)))
             n_entries = int(self._entries[end] - self._entries[first])
-            histograms = np.empty((self.own.n_outputs, len(row_ranges), n_entries, 3), np.int64)
+            histograms = np.empty((self.local.n_outputs, len(row_ranges), n_entries, 3), np.int64)
             for i, row_range in enumerate(row_ranges):
                 histograms[:, i, :, self._added] = np.moveaxis(sums[row_range], 2, 0)
                 if 1 not in self._added:
                     histograms[:, i, :, 1] = histograms[:, i, :, 2]
-            histograms = self.own.device.array(histograms.reshape(self.own.n_outputs, -1, 3))
-            own.take(pairs, *self.own.best_cuts(pairs, histograms, exponents, bounds))
+            histograms = self.local.device.array(histograms.reshape(self.local.n_outputs, -1, 3))
+            local.take(work_items, *self.local.best_cuts(work_items, histograms, exponents, bounds))
         # Equal on all ranks, as all must count the same nodes: so many as the rank of most entries has room for.
         n_kept = KEPT_ROOM * ranks.room * int(self._entries[-1]) // (node_bytes * self._most_entries)
         for row_range in row_ranges[: max(0, n_kept - len(self._kept))]:
             self._kept[row_range] = sums[row_range]
-        return self._best_of_ranks(own)
+        return self._best_of_ranks(local)
 
     def _add_up_histograms(self, row_ranges, at_once):
         """This rank's share of the histograms of nodes over the rows of all ranks.
@@ -132,59 +132,60 @@ class RankBoostingShard(BoostingShard):
         dict of ndarray of shape (n_outputs, n_entries, n_added), dtype int64
             By range of rows.
         """
-        own, found, n_features = self.own, {}, len(self.own.n_entries)
+        local, found, n_features = self.local, {}, len(self.local.n_entries)
         for first in range(0, len(row_ranges), at_once):
             some = row_ranges[first : first + at_once]
-            pairs = own.pairs(np.tile(np.arange(n_features, dtype=np.int32), (len(some), 1)))
+            work_items = local.work_items(np.tile(np.arange(n_features, dtype=np.int32), (len(some), 1)))
             nodes = np.zeros(len(some), record("df_open_node"))
-            nodes["first"], nodes["n"] = self._runs.own_of_row_ranges(some).T
-            histograms = own.count(nodes, pairs).get()[:, :, self._added]
-            by_entry = histograms.reshape(own.n_outputs, len(some), -1, len(self._added)).transpose(2, 1, 0, 3)
+            nodes["first"], nodes["n"] = self._runs.local_row_ranges(some).T
+            histograms = local.count(nodes, work_items).get()[:, :, self._added]
+            by_entry = histograms.reshape(local.n_outputs, len(some), -1, len(self._added)).transpose(2, 1, 0, 3)
             share = self.ranks.sum_scattered(np.ascontiguousarray(by_entry), self._entries[self._shares])
             found |= zip(some, np.ascontiguousarray(share.transpose(1, 2, 0, 3)), strict=True)
         return found
 
-    def _best_of_ranks(self, own):
+    def _best_of_ranks(self, local):
         """`found` of the best cuts of all ranks' shares, given those of this rank's: of equal ones the first one."""
-        cuts = np.stack(self.ranks.gather(own.cuts))
+        cuts = np.stack(self.ranks.gather(local.cuts))
         rank = cuts["score"].argmax(axis=0)
-        best, midpoints = cuts[rank, np.arange(len(rank))], own.midpoints
-        if self.own.n_midpoints:
-            midpoints = np.stack(self.ranks.gather(own.midpoints))[rank, np.arange(len(rank))]
-        if not self.own.n_words.any():
-            return best, own.subsets, midpoints
-        words = self.ranks.gather(np.concatenate(own.subsets))
-        n_words = np.where(np.isneginf(cuts["score"]), 0, self.own.n_words[cuts["feature"]])
+        best, midpoints = cuts[rank, np.arange(len(rank))], local.midpoints
+        if self.local.n_midpoints:
+            midpoints = np.stack(self.ranks.gather(local.midpoints))[rank, np.arange(len(rank))]
+        if not self.local.n_words.any():
+            return best, local.subsets, midpoints
+        words = self.ranks.gather(np.concatenate(local.subsets))
+        n_words = np.where(np.isneginf(cuts["score"]), 0, self.local.n_words[cuts["feature"]])
         firsts = np.cumsum(n_words, axis=1) - n_words
         return best, [words[r][firsts[r, i] :][: n_words[r, i]] for i, r in enumerate(rank.tolist())], midpoints
 
     def partition(self, open_nodes, cuts, subsets):
-        own = self._own(open_nodes)
-        own_left, n_left = self.own.partition(own, cuts, subsets), cuts["n_left"].copy()
-        self._runs.note_children(open_nodes, n_left, own, own_left)
+        local = self._local_nodes(open_nodes)
+        local_left, n_left = self.local.partition(local, cuts, subsets), cuts["n_left"].copy()
+        self._runs.note_children(open_nodes, n_left, local, local_left)
         self._families.divide(open_nodes, n_left)
         return n_left
 
     def add_up(self, open_nodes):
-        return self.ranks.sum(self.own.add_up(self._own(open_nodes)))
+        return self.ranks.sum(self.local.add_up(self._local_nodes(open_nodes)))
 
     def max_weight(self, open_nodes):
-        return self.ranks.greatest(self.own.max_weight(self._own(open_nodes)))
+        return self.ranks.greatest(self.local.max_weight(self._local_nodes(open_nodes)))
 
     def weights_of_bytes(self, open_nodes, output, which, keys, shifts):
-        return self.ranks.sum(self.own.weights_of_bytes(self._own(open_nodes), output, which, keys, shifts))
+        return self.ranks.sum(self.local.weights_of_bytes(self._local_nodes(open_nodes), output, which, keys, shifts))
 
     def next_keys(self, open_nodes, output, keys):
-        return self.ranks.least(self.own.next_keys(self._own(open_nodes), output, keys))
+        return self.ranks.least(self.local.next_keys(self._local_nodes(open_nodes), output, keys))
 
     def sum_terms(self, open_nodes, medians, delta, factor, shifts):
-        return self.ranks.sum(self.own.sum_terms(self._own(open_nodes), medians, delta, factor, shifts))
+        return self.ranks.sum(self.local.sum_terms(self._local_nodes(open_nodes), medians, delta, factor, shifts))
 
-    def own_values(self, open_nodes):
-        return self.own.own_values(open_nodes, np.concatenate(self.ranks.gather(self.own.rows_of(self._own(open_nodes)))))
+    def custom_values(self, open_nodes):
+        rows = self.ranks.gather(self.local.rows_of(self._local_nodes(open_nodes)))
+        return self.local.custom_values(open_nodes, np.concatenate(rows))
 
     def update_raw_predictions(self, open_nodes, values):
-        self.own.update_raw_predictions(self._own(open_nodes), values)
+        self.local.update_raw_predictions(self._local_nodes(open_nodes), values)
 
     def raw_sums(self):
-        return self.own.raw_sums()
+        return self.local.raw_sums()

@@ -141,8 +141,8 @@ class RankSession(DeviceSession):
         if problem.targets.balance is not None:
             weights = problem.targets.balance.integer_weights(counts)
             units = [of_tree.unit for of_tree in weights]
-        own = DeviceShard(training, seeds, RowCounts.known(training.device, counts), weights)
-        return RankShard(self._ranks, own, problem, self._shipping), units
+        local = DeviceShard(training, seeds, RowCounts.known(training.device, counts), weights)
+        return RankShard(self._ranks, local, problem, self._shipping), units
 
     def _driver(self, shard):
         """What grows the trees of a shard. With a limit on leaves, trees are shipped whole, or not at all."""

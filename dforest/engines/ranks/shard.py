@@ -31,18 +31,18 @@ class Runs:
         runs = zip(own_firsts.tolist(), own_lengths.tolist(), strict=True)
         self._runs.update(zip(zip(firsts.tolist(), lengths.tolist(), strict=True), runs, strict=True))
 
-    def note_children(self, open_nodes, n_left, own, own_left):
+    def note_children(self, open_nodes, n_left, local, local_left):
         """Learn of the children of nodes, given the nodes among all draws and among the own ones, and how many draws go left."""
-        self.note(open_nodes["first"], n_left, own["first"], own_left)
-        self.note(open_nodes["first"] + n_left, open_nodes["n"] - n_left, own["first"] + own_left, own["n"] - own_left)
+        self.note(open_nodes["first"], n_left, local["first"], local_left)
+        self.note(open_nodes["first"] + n_left, open_nodes["n"] - n_left, local["first"] + local_left, local["n"] - local_left)
 
-    def own_open_nodes(self, open_nodes):
+    def local_open_nodes(self, open_nodes):
         """Open nodes, or nodes that are grown, with their runs among this rank's own draws."""
-        own = open_nodes.copy()
-        own["first"], own["n"] = self.own_of_row_ranges(row_ranges_of(open_nodes)).T
-        return own
+        local = open_nodes.copy()
+        local["first"], local["n"] = self.local_row_ranges(row_ranges_of(open_nodes)).T
+        return local
 
-    def own_of_row_ranges(self, row_ranges):
+    def local_row_ranges(self, row_ranges):
         """This rank's runs of nodes, given their (first, n) among the draws of all ranks: ndarray of shape (n_nodes, 2)."""
         return np.array([self._runs[row_range] for row_range in row_ranges], np.int64).reshape(-1, 2)
 
@@ -53,27 +53,27 @@ class RankShard(ForestShard):
     Parameters
     ----------
     ranks : Communicator
-    own : DeviceShard
+    local : DeviceShard
         The draws on this rank's own rows.
     problem : Problem
     shipping : Shipping or WholeTrees
         What grows subtrees.
     """
 
-    def __init__(self, ranks, own, problem, shipping):
-        self.ranks, self.own, self._shipping = ranks, own, shipping
+    def __init__(self, ranks, local, problem, shipping):
+        self.ranks, self.local, self._shipping = ranks, local, shipping
         self._y, self._has_classes = problem.targets.numbers, not problem.objective.scales_targets
-        self.layout = own.training.layout
-        self.has_exact_weights, self._label_ranks = own.has_exact_weights, None
-        self.roots = own.roots.copy()
-        self.roots["n"] = ranks.sum(own.roots["n"])
+        self.layout = local.training.layout
+        self.has_exact_weights, self._label_ranks = local.has_exact_weights, None
+        self.roots = local.roots.copy()
+        self.roots["n"] = ranks.sum(local.roots["n"])
         self.roots["first"] = np.cumsum(self.roots["n"]) - self.roots["n"]
         self._runs = Runs()
-        self._runs.note(self.roots["first"], self.roots["n"], own.roots["first"], own.roots["n"])
-        self.own_open_nodes = self._runs.own_open_nodes
+        self._runs.note(self.roots["first"], self.roots["n"], local.roots["first"], local.roots["n"])
+        self.local_open_nodes = self._runs.local_open_nodes
 
     def add_up(self, open_nodes, outputs):
-        totals, extents = self.own.add_up(self.own_open_nodes(open_nodes), outputs)
+        totals, extents = self.local.add_up(self.local_open_nodes(open_nodes), outputs)
         if not self._has_classes and outputs is None:
             extents = self._extremes(extents)
         return self.ranks.sum(totals), extents
@@ -87,29 +87,29 @@ class RankShard(ForestShard):
         return self.ranks.least(extents * signs) * signs + extents.dtype.type(0)  # 0.0 for -0.0
 
     def target_extents(self, open_nodes):
-        return self._extremes(self.own.target_extents(self.own_open_nodes(open_nodes)))
+        return self._extremes(self.local.target_extents(self.local_open_nodes(open_nodes)))
 
     def requantise(self, open_nodes):
-        self.own.requantise(self.own_open_nodes(open_nodes))
+        self.local.requantise(self.local_open_nodes(open_nodes))
 
     def max_weight(self, open_nodes):
-        return self.ranks.greatest(self.own.max_weight(self.own_open_nodes(open_nodes)))
+        return self.ranks.greatest(self.local.max_weight(self.local_open_nodes(open_nodes)))
 
     def requantise_weights(self, open_nodes):
-        self.own.requantise_weights(self.own_open_nodes(open_nodes))
+        self.local.requantise_weights(self.local_open_nodes(open_nodes))
 
     def label_sums(self, roots):
-        return self.ranks.sum(self.own.label_sums(self.own_open_nodes(roots)))
+        return self.ranks.sum(self.local.label_sums(self.local_open_nodes(roots)))
 
     def take_label_ranks(self, ranks):
         self._label_ranks = ranks
-        self.own.take_label_ranks(ranks)
+        self.local.take_label_ranks(ranks)
 
     def key_ranges(self, open_nodes, features):
-        return self._extremes(self.own.key_ranges(self.own_open_nodes(open_nodes), features))
+        return self._extremes(self.local.key_ranges(self.local_open_nodes(open_nodes), features))
 
     def count(self, open_nodes, features, ranges, outputs):
-        histograms = self.own.count(self.own_open_nodes(open_nodes), features, ranges, outputs).get()
+        histograms = self.local.count(self.local_open_nodes(open_nodes), features, ranges, outputs).get()
         n_nodes, n_tried, *shape = histograms.shape
         return self.ranks.sum_scattered(histograms.reshape(n_nodes * n_tried, *shape))
 
@@ -117,7 +117,7 @@ class RankShard(ForestShard):
         edges = self.ranks.edges(features.size)
         pairs = np.arange(edges[self.ranks.rank], edges[self.ranks.rank + 1])
         node = pairs // features.shape[1]
-        cuts, subsets = self.own.find_cuts(
+        cuts, subsets = self.local.find_cuts(
             open_nodes[node],
             totals[node],
             None if outputs is None else outputs[node],
@@ -131,10 +131,10 @@ class RankShard(ForestShard):
         return found["cut"], found["subset"]
 
     def partition(self, open_nodes, cuts, subsets):
-        own = self.own_open_nodes(open_nodes)
-        own_left = self.own.partition(own, cuts, subsets)
-        n_left = self.ranks.sum(own_left)
-        self._runs.note_children(open_nodes, n_left, own, own_left)
+        local = self.local_open_nodes(open_nodes)
+        local_left = self.local.partition(local, cuts, subsets)
+        n_left = self.ranks.sum(local_left)
+        self._runs.note_children(open_nodes, n_left, local, local_left)
         return n_left
 
     def leaf_words(self, nodes):
@@ -142,43 +142,43 @@ class RankShard(ForestShard):
             return self._leaf_words(nodes, None)
         words = np.empty((len(nodes), self.layout.n_leaf_words), np.int64)
         is_exact = nodes["first_weight"] < 0  # which holds for whole trees
-        for which, exact_weight in ((is_exact, None), (~is_exact, self.own.exact_weight.get())):
+        for which, exact_weight in ((is_exact, None), (~is_exact, self.local.exact_weight.get())):
             if which.any():
                 words[which] = self._leaf_words(nodes[which], exact_weight)
         return words
 
     def _leaf_words(self, nodes, exact_weight):
         """`leaf_words` of nodes, given the exact weights of the own rows, if there are any."""
-        own = self.own_open_nodes(nodes)
+        local = self.local_open_nodes(nodes)
         if self._has_classes and exact_weight is None:
-            return self.ranks.sum(self.own.leaf_words(own))
-        records, shifts, n_draws = self.own.draws.get(), None, None
+            return self.ranks.sum(self.local.leaf_words(local))
+        records, shifts, n_draws = self.local.draws.get(), None, None
         if exact_weight is not None:
-            n_draws = self.ranks.sum(arrays.count_draws(own, records))
-            shifts = arrays.weight_shifts(self.ranks.greatest(self.own.max_weight(_open_nodes(own))), is_fine=True)
+            n_draws = self.ranks.sum(arrays.count_draws(local, records))
+            shifts = arrays.weight_shifts(self.ranks.greatest(self.local.max_weight(_open_nodes(local))), is_fine=True)
         if self._has_classes:
-            return self._class_words(own, records, exact_weight, shifts, n_draws)
-        return self._number_words(nodes, own, records, exact_weight, shifts, n_draws)
+            return self._class_words(local, records, exact_weight, shifts, n_draws)
+        return self._number_words(nodes, local, records, exact_weight, shifts, n_draws)
 
-    def _class_words(self, own, records, exact_weight, shifts, n_draws):
+    def _class_words(self, local, records, exact_weight, shifts, n_draws):
         """`leaf_words` of classes with exact weights, output by output."""
         words = []
         for columns, y in zip(self.layout.objective.weight_columns, self._targets_by_output(), strict=True):
             if y is not None:
                 records = records.copy()
                 records["target"] = y[records["row"]]
-            parts = arrays.class_parts(own, records, exact_weight, shifts, columns.stop - columns.start)
+            parts = arrays.class_parts(local, records, exact_weight, shifts, columns.stop - columns.start)
             words.append(arrays.class_words(n_draws, self.ranks.sum(parts), shifts))
         return np.hstack([words[0], *(of_output[:, 1:] for of_output in words[1:])])  # draws and shift are those of each
 
-    def _number_words(self, nodes, own, records, exact_weight, shifts, n_draws):
+    def _number_words(self, nodes, local, records, exact_weight, shifts, n_draws):
         """`leaf_words` of numbers: those of each output, put together."""
         number, is_wide, by_output = self.layout.criterion_number, self.layout.is_wide, self._targets_by_output()
-        extents = self._extremes(self.own.target_extents(_open_nodes(own)))
+        extents = self._extremes(self.local.target_extents(_open_nodes(local)))
         extents = [np.ascontiguousarray(extents[:, o]) for o in range(len(by_output))]
-        scaled = [(nodes, own)]
+        scaled = [(nodes, local)]
         if len(by_output) > 1:  # each output has the leaf's own scale
-            scaled = [tuple(self._scaled(some, of_output) for some in (nodes, own)) for of_output in extents]
+            scaled = [tuple(self._scaled(some, of_output) for some in (nodes, local)) for of_output in extents]
         sums = self.ranks.sum(np.stack([
             arrays.leaf_sums(there, records, y, of_output, is_wide, exact_weight, shifts, n_draws)
             for (_, there), y, of_output in zip(scaled, by_output, extents, strict=True)
@@ -205,9 +205,9 @@ class RankShard(ForestShard):
         return nodes
 
     def grow_subtrees(self, open_nodes):
-        exact_weight = self.own.exact_weight.get() if self.has_exact_weights else None
-        own = self.own_open_nodes(open_nodes)
-        return self._shipping.grow(open_nodes, own, self.own.draws.get(), exact_weight, self._label_ranks)
+        exact_weight = self.local.exact_weight.get() if self.has_exact_weights else None
+        local = self.local_open_nodes(open_nodes)
+        return self._shipping.grow(open_nodes, local, self.local.draws.get(), exact_weight, self._label_ranks)
 
     def rows(self):
         raise NotImplementedError("ranks do not tell which rows the leaves of a tree have")

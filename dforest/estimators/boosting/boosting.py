@@ -5,7 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 from dforest.config import in_kind
 from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.estimators.boosting.base import BoostingEstimator
-from dforest.estimators.boosting.losses import Loss, CustomLoss
+from dforest.estimators.boosting.losses import CustomLoss, Loss
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting.scores import decisions, predicted_labels, predicted_shares
 from dforest.estimators.data.fits import instance_of

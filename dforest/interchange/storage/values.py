@@ -34,7 +34,7 @@ from dforest.core.sparse_rows import SparseRows
 from dforest.engines.fit_report import FitReport
 from dforest.engines.rows import RowShare
 from dforest.engines.weights import ClassBalance
-from dforest.estimators.boosting.losses import Loss, CustomLoss
+from dforest.estimators.boosting.losses import CustomLoss, Loss
 from dforest.estimators.data.features import Features
 from dforest.estimators.forest.batch import Batch
 from dforest.estimators.results.neighbours import TrainingData

@@ -1,6 +1,6 @@
 """Which features the nodes of a boosted tree try, as pairs of a node and a feature, and the best cut of each node.
 
-Pairs are taken in batches, whose histograms there is memory for. A histogram has an entry for each code of its feature.
+WorkItems are taken in batches, whose histograms there is memory for. A histogram has an entry for each code of its feature.
 """
 
 from typing import NamedTuple
@@ -12,17 +12,17 @@ from dforest.rules.records import record
 NO_SUBSET = np.zeros(0, np.uint64)  # of a cut of numbers
 
 
-class Pairs(NamedTuple):
-    """Some pairs, in the order of nodes.
+class WorkItems(NamedTuple):
+    """Some work items, in the order of nodes.
 
     Attributes
     ----------
-    node : ndarray of shape (n_pairs,), dtype int64
+    node : ndarray of shape (n_work_items,), dtype int64
         Its place in a table of nodes.
-    feature : ndarray of shape (n_pairs,), dtype int32
-    entries : ndarray of shape (n_pairs + 1,), dtype int64
+    feature : ndarray of shape (n_work_items,), dtype int32
+    entries : ndarray of shape (n_work_items + 1,), dtype int64
         Where the histogram of each pair begins among their entries, and the last one ends.
-    words : ndarray of shape (n_pairs + 1,), dtype int64
+    words : ndarray of shape (n_work_items + 1,), dtype int64
         Where the subset of each pair begins among their words, and the last one ends. It has a bit for each code, if the feature
         has categories; else it is empty.
     """
@@ -33,8 +33,8 @@ class Pairs(NamedTuple):
     words: np.ndarray
 
     @classmethod
-    def of(cls, features, n_entries, n_words):
-        """All pairs of nodes and the features that these try.
+    def of_nodes(cls, features, n_entries, n_words):
+        """All work items of nodes and the features that these try.
 
         Parameters
         ----------
@@ -47,22 +47,22 @@ class Pairs(NamedTuple):
         feature = features[node, at]
         return cls(node, feature, offsets(n_entries[feature]), offsets(n_words[feature]))
 
-    def some(self, first, end):
+    def slice(self, first, end):
         """Those from one to before another."""
         edges = (column[first : end + 1] - column[first] for column in (self.entries, self.words))
-        return Pairs(self.node[first:end], self.feature[first:end], *edges)
+        return WorkItems(self.node[first:end], self.feature[first:end], *edges)
 
     def batches(self, room):
-        """Pairs that have up to `room` entries together, or a single one with more; batches follow one another."""
+        """WorkItems that have up to `room` entries together, or a single one with more; batches follow one another."""
         first = 0
         while first < len(self.node):
             end = max(first + 1, int(np.searchsorted(self.entries, self.entries[first] + room, side="right")) - 1)
-            yield self.some(first, end)
+            yield self.slice(first, end)
             first = end
 
 
 class BestCuts:
-    """The best cut of each node, as far as pairs have been looked at: of equal ones that of the first pair.
+    """The best cut of each node, as far as work items have been looked at: of equal ones that of the first pair.
 
     Attributes
     ----------
@@ -82,16 +82,16 @@ class BestCuts:
         """(cuts, subsets, midpoints)."""
         return self.cuts, self.subsets, self.midpoints
 
-    def take(self, pairs, cuts, words, midpoints):
-        """Look at the cuts of further pairs. words : their subsets, one after another"""
-        starts = first_of_each(pairs.node)
+    def take(self, work_items, cuts, words, midpoints):
+        """Look at the cuts of further work items. words : their subsets, one after another"""
+        starts = first_of_each(work_items.node)
         tops = np.maximum.reduceat(cuts["score"], starts)
         tops = np.flatnonzero(cuts["score"] == tops.repeat(np.diff(starts, append=len(cuts))))
-        tops = tops[first_of_each(pairs.node[tops])]
-        tops = tops[cuts["score"][tops] > self.cuts["score"][pairs.node[tops]]]
-        nodes = pairs.node[tops]
+        tops = tops[first_of_each(work_items.node[tops])]
+        tops = tops[cuts["score"][tops] > self.cuts["score"][work_items.node[tops]]]
+        nodes = work_items.node[tops]
         self.cuts[nodes], self.midpoints[nodes] = cuts[tops], midpoints[tops]
-        firsts, ends = pairs.words[tops].tolist(), pairs.words[tops + 1].tolist()
+        firsts, ends = work_items.words[tops].tolist(), work_items.words[tops + 1].tolist()
         for node, first, end in zip(nodes.tolist(), firsts, ends, strict=True):
             self.subsets[node] = words[first:end].copy() if first < end else NO_SUBSET
 
