@@ -326,7 +326,7 @@ cdef class DataView:
         return 0
 
     cpdef int add_rows(self, int n_threads) except -1:
-        """Have the codes by row, unless there are: after `add_buckets`, and before threads share the data; no column is sparse."""
+        """Have the codes by row, unless there are: after `add_buckets`, and before threads share the data; none is sparse."""
         if self.rows is None:
             self.rows = RowCodes.of(self.columns, self.n_features, self.n_rows, n_threads)
         return 0

@@ -44,7 +44,7 @@ static inline df_big df_spread_cost(const df_spread *spread, int64_t median) {
 }
 
 /* The score of a cut by one output, given the costs of the node and of the sides. factor : see df_output_factor */
-static inline double df_cost_fall(df_big node, df_big left, df_big right, double factor) {
+static inline double df_cost_decrease_of(df_big node, df_big left, df_big right, double factor) {
     return df_big_value(df_big_difference(df_big_difference(node, left), right)) * factor;
 }
 

@@ -12,7 +12,7 @@ cdef extern from "rules/medians.h" nogil:
     bint df_lies_above(const df_spread* spread, int64_t weight)
     void df_pass(df_spread* spread, int64_t weight, df_exact_sum sum)
     df_exact_sum df_spread_cost(const df_spread* spread, int64_t median)
-    double df_cost_fall(df_exact_sum node, df_exact_sum left, df_exact_sum right, double factor)
+    double df_cost_decrease_of(df_exact_sum node, df_exact_sum left, df_exact_sum right, double factor)
     double df_deviation_impurity(const df_exact_sum* cost, int64_t weight, int score_exponent)
     bint df_has_half(int64_t weight, int64_t total)
     double df_midpoint_of_medians(double median, double next, int64_t weight, int64_t total)

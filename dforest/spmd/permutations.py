@@ -20,7 +20,7 @@ from dforest.core.predict.permutation import permute_values, rise_of
 ROUND_BYTES = 1 << 28  # of what an owner handles at a time, unless a single pair takes more; tests set it
 
 
-def permutation_rise(ranks, row_ranges, dtype, seeds, used, n_threads):
+def permutation_error_increase(ranks, row_ranges, dtype, seeds, used, n_threads):
     """By how much permuting a column raises each tree's mean error on the rows of all ranks that it never drew. A collective.
 
     Parameters
@@ -38,7 +38,7 @@ def permutation_rise(ranks, row_ranges, dtype, seeds, used, n_threads):
     Returns
     -------
     ndarray of shape (n_trees, n_features), dtype float64
-        As `dforest.core.predict.permutation.permutation_rise` returns it, on every rank.
+        As `dforest.core.predict.permutation.permutation_error_increase` returns it, on every rank.
     """
     own = np.array([task.weigh_left_out(n_threads) for _, task in row_ranges], np.int64).reshape(-1, *used.shape[:1], 2)
     n_out, weight = ranks.sum(own.sum(axis=0)).T
@@ -51,8 +51,8 @@ def permutation_rise(ranks, row_ranges, dtype, seeds, used, n_threads):
     turns = np.cumsum(lengths) // (ranks.size * most)
     for some in np.split(pairs, np.flatnonzero(np.diff(turns)) + 1):
         if len(some):
-            rises = rise_of(task.rises(some))
-            result[some[:, 0], some[:, 1]] = rises / weight[some[:, 0]]
+            error_increases = rise_of(task.error_increases(some))
+            result[some[:, 0], some[:, 1]] = error_increases / weight[some[:, 0]]
     return result
 
 
@@ -66,7 +66,7 @@ class _Task:
         sources = [(rank, s) for rank, numbers in enumerate(firsts) for s in range(len(numbers))]
         self.order = [sources[i] for i in np.argsort(np.concatenate(firsts), kind="stable")]  # of ranges of all ranks, by rows
 
-    def rises(self, pairs):
+    def error_increases(self, pairs):
         """Digits of the rises of the sums of errors of some pairs (tree, feature): ndarray of shape (n_pairs, N_DIGITS)."""
         rank, size = self.ranks.rank, self.ranks.size
         rows = {t: [task.left_out(t, self.n_out[rank][s, t]) for s, (_, task) in enumerate(self.row_ranges)]
@@ -90,7 +90,7 @@ class _Task:
             t, features = int(pairs[begin, 0]), np.ascontiguousarray(pairs[begin:end, 1])
             for s, (_, task) in enumerate(self.row_ranges):
                 values = [given[t, j][s] for j in features.tolist()]
-                task.add_rises(t, rows[t][s], features, values, digits[begin:end], self.n_threads)
+                task.add_error_increases(t, rows[t][s], features, values, digits[begin:end], self.n_threads)
         return self.ranks.sum(digits)
 
     def _joined(self, arrays):

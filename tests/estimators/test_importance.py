@@ -14,7 +14,7 @@ from twins.sampling import twin_of
 
 from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from dforest.core.draws import TreeDraws
-from dforest.core.predict.permutation import permutation_rise
+from dforest.core.predict.permutation import permutation_error_increase
 from dforest.estimators.powers import times_power
 
 PERMUTATION = 5  # the purpose of the random streams that permute columns
@@ -383,7 +383,7 @@ def test_permuted_rows_copied_or_followed(kind, weighted):
     for t, nodes in enumerate(np.split(forest.feature, forest.node_offsets[1:-1])):
         used[t, nodes[nodes >= 0]] = 1
     assert (used[:, 3] == 0).all()  # the constant one
-    followed, copied = permutation_rise(*work, 1), permutation_rise(*work, 1, used)
+    followed, copied = permutation_error_increase(*work, 1), permutation_error_increase(*work, 1, used)
     assert followed.tobytes() == copied.tobytes() and (followed != 0).any(axis=0).tolist() == [True] * 3 + [False, True]
 
 

@@ -15,7 +15,7 @@ import dforest
 from dforest.backends.sycl import devices
 from dforest.core.draws import TreeDraws
 from dforest.core.predict import out_of_bag
-from dforest.core.predict.permutation import permutation_rise
+from dforest.core.predict.permutation import permutation_error_increase
 from dforest.engines.device import backend
 from dforest.engines.device import out_of_bag as out_of_bag_there
 from dforest.engines.device.predictor import DevicePredictor
@@ -178,7 +178,7 @@ def differences_afterwards(model, X, y, weight, device):
     value = forest.leaf_value if is_regression else leaf_class.astype(np.float64)
     counts = None if weight is None else np.arange(1, len(X) + 1, dtype=np.uint32) % 7 + np.uint32(1)
     work = packed, X, target, value, is_regression, counts, draws
-    rises = permutation_rise(*work, 1), out_of_bag_there.permutation_rise(device, *work, used)
+    rises = permutation_error_increase(*work, 1), out_of_bag_there.permutation_error_increase(device, *work, used)
     return different + ["rises"] * (rises[0].tobytes() != rises[1].tobytes())
 
 

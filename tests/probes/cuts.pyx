@@ -128,7 +128,7 @@ cdef class Probe:
         """
         cdef Split split
         cdef LeafRules rules
-        cdef TwoLevelSearch two_level
+        cdef TwoLevelSearch search
         cdef const Column* column = &self.data.columns[feature]
         rules.min_draws = min_draws
         rules.min_weight = min_weight

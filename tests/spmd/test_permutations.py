@@ -134,7 +134,7 @@ def test_given_values_give_the_rises_of_permuted_columns(n_threads, has_own_test
     X, forest, work = grown(30_000)
     used = np.ones((2, 3), np.uint8)
     job = Permutations(*work, used if has_own_tests else None)
-    whole = job.rises(1)
+    whole = job.error_increases(1)
     left_out = job.weigh_left_out(n_threads)
     for t in range(2):
         rows = np.flatnonzero(forest.row_counts(t) == 0)
@@ -148,7 +148,7 @@ def test_given_values_give_the_rises_of_permuted_columns(n_threads, has_own_test
                 digits_of_both = digits
             for half in (slice(None, 9000), slice(9000, None)):  # digits add up
                 some = [values[j][half] for j in features]
-                job.add_rises(t, rows[half].astype(np.uint32), at, some, digits, n_threads)
+                job.add_error_increases(t, rows[half].astype(np.uint32), at, some, digits, n_threads)
             np.testing.assert_array_equal(rise_of(digits) / len(rows), whole[t, features])
     assert digits_of_both.any()
 
@@ -158,12 +158,12 @@ def test_given_values_are_checked():
     job = Permutations(*work)
     rows, at, digits = np.arange(4, dtype=np.uint32), np.array([0, 2]), np.zeros((2, 68), np.int64)
     values = [np.zeros(4), np.zeros(4)]
-    job.add_rises(0, rows, at, values, digits, 1)
+    job.add_error_increases(0, rows, at, values, digits, 1)
     for wrong in [(0, rows, at, values[:1], digits), (0, rows, at, [np.zeros(3)] * 2, digits), (0, rows, at, values, digits[:1]),
                   (2, rows, at, values, digits), (0, rows, at + 1, values, digits), (0, rows, at[::-1].copy(), values, digits),
                   (0, rows + np.uint32(97), at, values, digits)]:  # fmt: skip
         with pytest.raises(ValueError, match="arrays of values and digits|allowed are features of 3, ascending, and rows of 100"):
-            job.add_rises(*wrong, 1)
+            job.add_error_increases(*wrong, 1)
 
 
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores", "ignore:R.2 score is not well-defined")

@@ -57,7 +57,7 @@ const struct {
     DF_ENTRY(df_grow_subtrees),      DF_ENTRY(df_invert_link),        DF_ENTRY(df_order_node_targets),
     DF_ENTRY(df_mean),               DF_ENTRY(df_most),               DF_ENTRY(df_move_draws),
     DF_ENTRY(df_move_rows),          DF_ENTRY(df_number_rows),        DF_ENTRY(df_permute_rows),
-    DF_ENTRY(df_permuted_rises),     DF_ENTRY(df_requantise),         DF_ENTRY(df_vote_out_of_bag),
+    DF_ENTRY(df_permuted_error_increases),     DF_ENTRY(df_requantise),         DF_ENTRY(df_vote_out_of_bag),
     DF_ENTRY(df_weigh_draws),        DF_ENTRY(df_write_draws),         DF_ENTRY(df_make_keys),
     DF_ENTRY(df_count_digits),       DF_ENTRY(df_place_digits),       DF_ENTRY(df_move_keys),
     DF_ENTRY(df_make_bins),          DF_ENTRY(df_describe_nodes),     DF_ENTRY(df_write_codes),

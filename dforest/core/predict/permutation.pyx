@@ -76,7 +76,7 @@ cdef class Permutations(TrainingRows):
     cdef const double[::1] leaf_value
     cdef const uint32_t[::1] weight        # or None
     cdef const uint8_t[:, ::1] used        # or None
-    cdef double[:, ::1] rise
+    cdef double[:, ::1] error_increase
     cdef int64_t[:, ::1] left_out_         # of each tree, the number of rows that it left out, and their weight
 
     def __init__(self, PackedForest packed not None, X, target, leaf_value, is_regression, weight, TreeDraws draws not None,
@@ -84,10 +84,10 @@ cdef class Permutations(TrainingRows):
         super().__init__(packed, X, target, is_regression, draws, 0)
         self.leaf_value, self.weight, self.used = leaf_value, weight, used
 
-    def rises(self, int n_threads):
-        """The rise of each tree's mean error by each feature: see `permutation_rise`."""
+    def error_increases(self, int n_threads):
+        """The rise of each tree's mean error by each feature: see `permutation_error_increase`."""
         result = np.zeros((self.packed.n_trees, self.packed.n_features))
-        self.rise = result
+        self.error_increase = result
         parallel_for(permute_tree, <void*> self, self.packed.n_trees, n_threads,
                      <double> TRIAL_WORK * self.packed.n_trees * self.packed.n_features * self.n)
         return result
@@ -115,8 +115,8 @@ cdef class Permutations(TrainingRows):
             values[i] = value_of(self, rows[i], feature)
         return np.asarray(values, np.float64 if self.rows.rows.is_double else np.float32)
 
-    def add_rises(self, Py_ssize_t tree, const uint32_t[::1] rows not None, const int64_t[::1] features not None, values,
-                  int64_t[:, ::1] digits not None, int n_threads):
+    def add_error_increases(self, Py_ssize_t tree, const uint32_t[::1] rows not None, const int64_t[::1] features not None,
+                            values, int64_t[:, ::1] digits not None, int n_threads):
         """Add by how much given values of features raise the sum of weighted errors of some rows in a tree.
 
         Parameters
@@ -188,16 +188,16 @@ cdef class Permutations(TrainingRows):
         p.value = &self.leaf_value[self.packed.bases[tree]]
 
     cdef int permute_tree(self, Py_ssize_t tree, WorkerContext* worker) except -1 nogil:
-        """Fill a row of `rise`: group after group of features, as many at a time as there is memory for."""
+        """Fill a row of `error_increase`: group after group of features, as many at a time as there is memory for."""
         cdef Py_ssize_t n_features = self.packed.n_features, n_group, i, j
-        cdef double* rise = &self.rise[tree, 0]
+        cdef double* error_increase = &self.error_increase[tree, 0]
         cdef uint32_t* row
         cdef Permuted p
         self.open_tree(&p, tree)
         p.n_out = self.rows_out_of_bag(tree, NULL, worker)
         if p.n_out == 0:
             for j in range(n_features):
-                rise[j] = NAN
+                error_increase[j] = NAN
             return 0
         n_group = max(1, min(n_features, <Py_ssize_t> (GROUP_BYTES // (p.n_out * sizeof(uint32_t) + sizeof(df_total)))))
         p.row = row = <uint32_t*> malloc(p.n_out * sizeof(uint32_t))
@@ -227,7 +227,7 @@ cdef class Permutations(TrainingRows):
                 memset(p.first, 0, p.n * sizeof(uint32_t))
                 self.walk_group(&p, worker)
                 for j in range(p.n):
-                    rise[p.begin + j] = df_total_value(&p.total[j], 0) / <double> p.weight
+                    error_increase[p.begin + j] = df_total_value(&p.total[j], 0) / <double> p.weight
                 p.begin += p.n
         finally:
             free(row)
@@ -300,7 +300,7 @@ cdef class Permutations(TrainingRows):
                 j = p.trials[k].feature - p.begin
                 p.first[j] = 0
                 error = error_of(self, target, p.value[df_value_row(p.slots, p.trials[k].at, forest)])
-                self.add_rise(p, j, i, error)
+                self.add_error_increase(p, j, i, error)
             poll(worker, 10 * (n_steps + n_trials))
         return 0
 
@@ -360,7 +360,7 @@ cdef class Permutations(TrainingRows):
                     error = error_of(self, self.target[p.row[first + i]],
                                      p.value[df_value_row(p.slots, at[i], &self.packed.forest)])
                     if j >= 0:
-                        self.add_rise(p, j, first + i, error)
+                        self.add_error_increase(p, j, first + i, error)
                     else:
                         p.error[first + i] = error
                 first += n
@@ -368,7 +368,7 @@ cdef class Permutations(TrainingRows):
             free(x)
         return 0
 
-    cdef inline void add_rise(self, Permuted* p, Py_ssize_t j, Py_ssize_t i, double error) noexcept nogil:
+    cdef inline void add_error_increase(self, Permuted* p, Py_ssize_t j, Py_ssize_t i, double error) noexcept nogil:
         """Add the rise of the error of row i with feature j of the group permuted."""
         cdef int64_t weight
         if error != p.error[i]:
@@ -562,9 +562,9 @@ def rise_of(const int64_t[:, ::1] digits not None):
     return result
 
 
-def permutation_rise(PackedForest packed not None, X not None, const double[::1] target not None,
-                     const double[::1] leaf_value not None, bint is_regression, const uint32_t[::1] weight,
-                     TreeDraws draws not None, int n_threads, const uint8_t[:, ::1] used=None):
+def permutation_error_increase(PackedForest packed not None, X not None, const double[::1] target not None,
+                               const double[::1] leaf_value not None, bint is_regression, const uint32_t[::1] weight,
+                               TreeDraws draws not None, int n_threads, const uint8_t[:, ::1] used=None):
     """By how much permuting a column raises each tree's mean error on the rows it never drew.
 
     Parameters
@@ -575,10 +575,10 @@ def permutation_rise(PackedForest packed not None, X not None, const double[::1]
 
     Returns
     -------
-    rise : ndarray of shape (n_trees, n_features), dtype float64
+    error_increase : ndarray of shape (n_trees, n_features), dtype float64
         0 for features that a tree doesn't use; NaN for trees that drew every row.
     """
     task = Permutations(packed, X, np.asarray(target), np.asarray(leaf_value), is_regression,
                         None if weight is None else np.asarray(weight), draws,
                         None if used is None else np.asarray(used))
-    return task.rises(n_threads)
+    return task.error_increases(n_threads)

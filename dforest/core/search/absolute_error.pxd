@@ -45,7 +45,7 @@ cdef class Medians:                  # of one output, in the open node
     cdef void move(self, Py_ssize_t record, int64_t weight) noexcept nogil
     cdef Spread spread_of(self, const Level* levels, const Level* minus, int64_t weight, df_exact_sum sum) noexcept nogil
     # What the sides cost less than the node. OUT at_left, at_right : their medians
-    cdef double fall(self, double* at_left, double* at_right) noexcept nogil
+    cdef double cost_decrease(self, double* at_left, double* at_right) noexcept nogil
 
 
 cdef class MedianEvaluator(IncrementalEvaluator):

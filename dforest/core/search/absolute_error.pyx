@@ -30,8 +30,8 @@ from dforest.core.search.incremental_evaluator cimport IncrementalEvaluator, sor
 from dforest.core.search.outputs cimport MultiOutput
 from dforest.core.types cimport OUTPUTS, Node, Record
 from dforest.rules.medians cimport (
-    df_cost_fall, df_deviation_impurity, df_has_half, df_lies_above, df_midpoint_of_medians, df_pass, df_spread, df_spread_cost,
-    df_spread_of, df_target_sort_key,
+    df_cost_decrease_of, df_deviation_impurity, df_has_half, df_lies_above, df_midpoint_of_medians, df_pass, df_spread,
+    df_spread_cost, df_spread_of, df_target_sort_key,
 )
 from dforest.rules.node cimport df_quantiser, df_score_exponent, df_target_of
 from dforest.rules.numerics cimport (
@@ -285,13 +285,13 @@ cdef class Medians:
         spread.cost = df_spread_cost(&known, <int64_t> spread.median)
         return spread
 
-    cdef double fall(self, double* at_left, double* at_right) noexcept nogil:
+    cdef double cost_decrease(self, double* at_left, double* at_right) noexcept nogil:
         cdef Spread left = self.spread_of(self.left, NULL, self.left[0].weight, self.left[0].sum)
         cdef Spread right = self.spread_of(self.all, self.left, self.total_weight - self.left[0].weight,
                                            df_big_difference(self.total_sum, self.left[0].sum))
         at_left[0] = left.median
         at_right[0] = right.median
-        return df_cost_fall(self.cost, left.cost, right.cost, self.factor)
+        return df_cost_decrease_of(self.cost, left.cost, right.cost, self.factor)
 
 
 cdef class MedianEvaluator(IncrementalEvaluator):
@@ -336,7 +336,7 @@ cdef class MedianEvaluator(IncrementalEvaluator):
         cdef Py_ssize_t o, n_outputs = self.criterion.n_outputs
         cdef double score = 0.0, left_median = 0.0, right_median = 0.0
         for o in range(n_outputs):
-            score += (<Medians> self.medians[o]).fall(&left_median, &right_median)
+            score += (<Medians> self.medians[o]).cost_decrease(&left_median, &right_median)
         if self.is_bounded:
             at_left[0] = df_target_of(left_median, node.scale.centre, node.scale.exponent)
             at_right[0] = df_target_of(right_median, node.scale.centre, node.scale.exponent)

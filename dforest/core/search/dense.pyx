@@ -2,8 +2,8 @@
 
 The best cut of a feature is found without putting most of a node's records in order. Neighbouring codes make a *bucket*. The
 node's records are counted by bucket; the cuts at the buckets' *edges* are scored like any others. A cut inside a bucket has a
-left side between those of the bucket's edges, and so a score below a bound (see two_level.h). Only buckets whose bound reaches the
-best score so far are *open*: their records are sorted by code, and their cuts scored too. So the cut found is that of a full
+left side between those of the bucket's edges, and so a score below a bound (see two_level.h). Only buckets whose bound reaches
+the best score so far are *open*: their records are sorted by code, and their cuts scored too. So the cut found is that of a full
 search.
 
     codes     0 1 2 3 | 4 5 6 7 | 8 9 ...

@@ -87,21 +87,21 @@ def predict_out_of_bag(device, packed, X, target, leaf_class, draws, exponent):
     return sums.get(), votes.get(), n_votes.get(), totals.get(), n_new.get()
 
 
-def permutation_rise(device, packed, X, target, leaf_value, is_regression, weight, draws, used):
+def permutation_error_increase(device, packed, X, target, leaf_value, is_regression, weight, draws, used):
     """By how much permuting a column raises each tree's mean error on the rows it never drew.
 
     Parameters
     ----------
     device : Device
     packed, X, target, leaf_value, is_regression, weight, draws
-        As for `dforest.core.predict.permutation.permutation_rise`.
+        As for `dforest.core.predict.permutation.permutation_error_increase`.
     used : ndarray of shape (n_trees, n_features), dtype bool
         The features that each tree tests.
 
     Returns
     -------
-    rise : ndarray of shape (n_trees, n_features), dtype float64
-        As `dforest.core.predict.permutation.permutation_rise` returns it.
+    error_increase : ndarray of shape (n_trees, n_features), dtype float64
+        As `dforest.core.predict.permutation.permutation_error_increase` returns it.
     """
     rows = OutOfBagRows(device, packed, X, target, draws)
     result = np.zeros((packed.n_trees, rows.n_features))
@@ -125,12 +125,12 @@ def permutation_rise(device, packed, X, target, leaf_value, is_regression, weigh
             firsts = np.cumsum(lengths[some]) - lengths[some]
             of = there, ends, first, device.array(pairs[some]), device.array(firsts), len(some)
             others = device.empty((int(lengths[some].sum()),), np.uint32)
-            rises = device.empty((len(some),), np.float64)
+            error_increases = device.empty((len(some),), np.float64)
             device.run("df_permute_rows", -(-len(some) // device.n_items), seeds, *of, others)
             device.run(
-                "df_permuted_rises", len(some), *rows.trees, value, rows.copy.bases, is_regression, *rows.x, rows.target, weights,
-                *of, others, rises,
+                "df_permuted_error_increases", len(some), *rows.trees, value, rows.copy.bases, is_regression, *rows.x,
+                rows.target, weights, *of, others, error_increases,
             )  # fmt: skip
             at = pairs[some]
-            result[first + at[:, 0], at[:, 1]] = rises.get() / total[at[:, 0]]
+            result[first + at[:, 0], at[:, 1]] = error_increases.get() / total[at[:, 0]]
     return result

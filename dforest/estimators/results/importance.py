@@ -32,7 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.forest.node_table import target_power
 from dforest.core.integer_weights import integer_weights
-from dforest.core.predict.permutation import Permutations, permutation_rise, permute_values
+from dforest.core.predict.permutation import Permutations, permutation_error_increase, permute_values
 from dforest.core.sparse_rows import column_of, dense, with_column
 from dforest.core.threads import each
 from dforest.estimators.data.features import numbers_of
@@ -110,9 +110,9 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
         work = (packed, X, target, value, is_regression, weight, draws)
         if device is not None:
             there = import_module("dforest.engines.device.out_of_bag")
-            return there.permutation_rise(device, *work, features_used(forest)), -2 * scale
+            return there.permutation_error_increase(device, *work, features_used(forest)), -2 * scale
         own_tests = None if forest.splitter is None else features_used(forest).view(np.uint8)
-        return permutation_rise(*work, n_threads, own_tests), -2 * scale
+        return permutation_error_increase(*work, n_threads, own_tests), -2 * scale
     used = features_used(forest)
     own_tests = None if forest.splitter is None else used.view(np.uint8)
     tasks = []
@@ -120,7 +120,8 @@ def accuracy_decrease(forest, rows, n_threads, device=None):
         own_weight = None if weight is None else weight[own]
         task = Permutations(packed, X, target[own], value, is_regression, own_weight, draws, own_tests)
         tasks.append((draws.first, task))
-    return permutations.permutation_rise(rows.ranks, tasks, rows.parts[0].dtype, forest.seeds, used, n_threads), -2 * scale
+    dtype = rows.parts[0].dtype
+    return permutations.permutation_error_increase(rows.ranks, tasks, dtype, forest.seeds, used, n_threads), -2 * scale
 
 
 def _rise_of_all(forest, rows, n_threads):

@@ -14,8 +14,8 @@ typedef struct {
     double *keys;              // [max_categories] mean responses, or random bits
     uint32_t *ranked;          // [max_categories]
     uint64_t *subset;          // [subset_words] of the cut that is found
-    const df_fall *falls;      // by absolute error those of all cuts, each with missing values on the right and, if there are
-                               // any, on the left; NULL: of other criteria
+    // By absolute error those of all cuts, each with missing values on the right and, if there are any, on the left; else NULL
+    const df_cost_decrease *cost_decreases;
 } df_cut_room;
 
 // A tree's order of a column's labels.
@@ -183,7 +183,7 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
     df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0, 0}, left = right; // where the missing go
     df_label_order order = df_label_order_of(p, node, column, numbers, total);
     const uint32_t n = df_order_categories(p, node, column, feature, total, codes, room, &order);
-    const df_fall *falls = room->falls;
+    const df_cost_decrease *cost_decreases = room->cost_decreases;
     int64_t n_missing = 0;
     cut->score = -1.0;
     if (column->has_missing && codes.after(n_codes) == n_codes) {
@@ -218,13 +218,14 @@ DF_CALLED void df_find_subset(const df_problem *p, const df_node *node, const df
         if (order.ranks && !is_random && i + 1 < n && order.ranks[room->ranked[i]] == order.ranks[room->ranked[i + 1]])
             continue;
         const int64_t n_left = w.run[0];
-        df_compare<0>(p, node, column, w.run, total, falls, i, 0, n_left, &right);
+        df_compare<0>(p, node, column, w.run, total, cost_decreases, i, 0, n_left, &right);
         if (n_missing > 0) {
             for (int64_t k = 0; k < w.n(); k++)
                 w.entry[k] = w.run[k] + w.missing[k];
-            df_compare<0>(p, node, column, w.entry, total, falls ? falls + 1 : falls, i, 0, n_left, &left);
+            df_compare<0>(p, node, column, w.entry, total, cost_decreases ? cost_decreases + 1 : cost_decreases, i, 0, n_left,
+                          &left);
         }
-        falls += falls ? 1 + (n_missing > 0) : 0;
+        cost_decreases += cost_decreases ? 1 + (n_missing > 0) : 0;
     }
     const bool missing_left = df_takes_left(&left, &right);
     df_take_cut(cut, missing_left ? &left : &right, n_missing, missing_left, total[0]);
@@ -266,7 +267,7 @@ DF_INLINE void df_find_cut(const df_problem *p, const df_node *node, const df_co
     if (column->kind == DF_CATEGORICAL)
         df_find_subset(p, node, column, numbers, feature, total, codes, room, cut);
     else if (p->is_random)
-        df_find_random<0>(p, node, column, numbers, feature, total, codes, room->falls, words, cut);
+        df_find_random<0>(p, node, column, numbers, feature, total, codes, room->cost_decreases, words, cut);
 #ifndef DF_LARGE_GROUPS
     else if (node->is_exact && p->criterion == DF_GINI && p->n_words == 4)
         df_find_exact<4>(p, node, column, total, codes, cut);
@@ -274,13 +275,13 @@ DF_INLINE void df_find_cut(const df_problem *p, const df_node *node, const df_co
         df_find_exact<3>(p, node, column, total, codes, cut);
 #endif
     else if (df_has_outputs(p))
-        df_find_best<0>(p, node, column, total, codes, room->falls, words, cut);
+        df_find_best<0>(p, node, column, total, codes, room->cost_decreases, words, cut);
     else if (p->n_words == 3)
-        df_find_best<3>(p, node, column, total, codes, room->falls, words, cut);
+        df_find_best<3>(p, node, column, total, codes, room->cost_decreases, words, cut);
     else if (p->n_words == 4)
-        df_find_best<4>(p, node, column, total, codes, room->falls, words, cut);
+        df_find_best<4>(p, node, column, total, codes, room->cost_decreases, words, cut);
     else
-        df_find_best<0>(p, node, column, total, codes, room->falls, words, cut);
+        df_find_best<0>(p, node, column, total, codes, room->cost_decreases, words, cut);
     cut->feature = feature;
     cut->threshold = 0.0;
     if (column->key_bits) {

@@ -21,19 +21,19 @@ typedef struct {
 typedef struct {
     double score;
     int32_t left, right;       // the medians of its sides, of one output
-} df_fall;
+} df_cost_decrease;
 
-// Whether a cut keeps to the node's bounds and the feature's direction. IN fall : see df_compare
+// Whether a cut keeps to the node's bounds and the feature's direction. IN cost_decrease : see df_compare
 // OUT midpoint : between what its sides predict
 DF_CALLED bool df_keeps_bounds(const df_problem *p, const df_node *node, int32_t monotonic_cst, const int64_t *left,
-                               const int64_t *total, const df_fall *fall, double *midpoint)
+                               const int64_t *total, const df_cost_decrease *cost_decrease, double *midpoint)
 {
     const df_open_node *at = &node->open_node;
     int64_t right[4]; // a feature has a direction with two classes at most
     for (int64_t k = 0; k < p->n_words && k < 4; k++)
         right[k] = total[k] - left[k];
-    const double a = fall ? df_target_of(fall->left, at->centre, at->exponent) : df_prediction(p, node, left);
-    const double b = fall ? df_target_of(fall->right, at->centre, at->exponent) : df_prediction(p, node, right);
+    const double a = cost_decrease ? df_target_of(cost_decrease->left, at->centre, at->exponent) : df_prediction(p, node, left);
+    const double b = cost_decrease ? df_target_of(cost_decrease->right, at->centre, at->exponent) : df_prediction(p, node, right);
     *midpoint = df_has_classes(p) ? df_midpoint_fraction(a, b) : df_midpoint_prediction(a, b);
     return df_is_allowed(node->open_node.lower, node->open_node.upper, monotonic_cst, a, b);
 }
@@ -45,11 +45,11 @@ typedef struct {
 
 template <int n_words>
 DF_INLINE df_fraction df_score_parts(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total,
-                                     const df_fall *fall)
+                                     const df_cost_decrease *cost_decrease)
 {
     df_fraction parts = {0.0, 1.0};
-    if (fall)
-        parts.numerator = fall->score;
+    if (cost_decrease)
+        parts.numerator = cost_decrease->score;
     else if (!n_words && df_has_outputs(p))
         parts.numerator = df_plain_score(p, node, left, total);
     else if (p->criterion == DF_GINI) {
@@ -78,17 +78,18 @@ DF_INLINE bool df_takes_left(const df_leader *left, const df_leader *right)
     return df_leads_left(left->score, left->imbalance, left->code, right->score, right->imbalance, right->code);
 }
 
-// IN fall : of the cut by absolute error; NULL: of other criteria
+// IN cost_decrease : of the cut by absolute error; NULL: of other criteria
 template <int n_words>
 DF_INLINE void df_compare(const df_problem *p, const df_node *node, const df_column *column, const int64_t *left,
-                          const int64_t *total, const df_fall *fall, uint32_t code, uint32_t above, int64_t n_left,
-                          df_leader *leader)
+                          const int64_t *total, const df_cost_decrease *cost_decrease, uint32_t code, uint32_t above,
+                          int64_t n_left, df_leader *leader)
 {
     double midpoint = 0.0;
     if (!df_is_valid(&node->rules, left, total)
-        || (column->monotonic_cst != 0 && !df_keeps_bounds(p, node, column->monotonic_cst, left, total, fall, &midpoint)))
+        || (column->monotonic_cst != 0 && !df_keeps_bounds(p, node, column->monotonic_cst, left, total, cost_decrease,
+                                                           &midpoint)))
         return;
-    const df_fraction parts = df_score_parts<n_words>(p, node, left, total, fall);
+    const df_fraction parts = df_score_parts<n_words>(p, node, left, total, cost_decrease);
     if (!df_may_exceed(parts.numerator, parts.unit, leader->parts.numerator, leader->parts.unit))
         return;
     const double score = parts.numerator / parts.unit;
@@ -132,16 +133,14 @@ template <> struct df_three<0> {
 };
 
 // IN total : [n_words] the node's statistic
-// IN falls : NULL, or by absolute error those of the cuts after each code that occurs, with missing values on the right; if there
-// are any, each is followed by that with these on the left
-// OUT words : [3, n_words] scratch
-// OUT cut : but for its feature
-// Codes are a class: `after(code)` is the lowest code that occurs from this one on, or at least max_entries if none does;
-// `take(code, words)` its statistic, once, after which it need not be there any more; `read(code, words)` its statistic, any
-// time before.
+// IN cost_decreases : NULL, or by absolute error those of the cuts after each code that occurs, with missing values on the right;
+// if there are any, each is followed by that with these on the left OUT words : [3, n_words] scratch OUT cut : but for its
+// feature Codes are a class: `after(code)` is the lowest code that occurs from this one on, or at least max_entries if none does;
+// `take(code, words)` its statistic, once, after which it need not be there any more; `read(code, words)` its statistic, any time
+// before.
 template <int n_words, class Codes>
 DF_CALLED void df_find_best(const df_problem *p, const df_node *node, const df_column *column, const int64_t *total,
-                            const Codes &codes, const df_fall *falls, int64_t *words, df_split *cut)
+                            const Codes &codes, const df_cost_decrease *cost_decreases, int64_t *words, df_split *cut)
 {
     df_three<n_words> w(p, words);
     int64_t *run = w.run, *entry = w.entry, *missing = w.missing;
@@ -162,13 +161,14 @@ DF_CALLED void df_find_best(const df_problem *p, const df_node *node, const df_c
         for (int64_t k = 0; k < w.n(); k++)
             run[k] += entry[k];
         if (above < n_codes || n_missing > 0)
-            df_compare<n_words>(p, node, column, run, total, falls, code, above, run[0], &right);
+            df_compare<n_words>(p, node, column, run, total, cost_decreases, code, above, run[0], &right);
         if (above < n_codes && n_missing > 0) {
             for (int64_t k = 0; k < w.n(); k++)
                 entry[k] = run[k] + missing[k];
-            df_compare<n_words>(p, node, column, entry, total, falls ? falls + 1 : falls, code, above, run[0], &left);
+            df_compare<n_words>(p, node, column, entry, total, cost_decreases ? cost_decreases + 1 : cost_decreases, code, above,
+                                run[0], &left);
         }
-        falls += falls ? 1 + (n_missing > 0) : 0;
+        cost_decreases += cost_decreases ? 1 + (n_missing > 0) : 0;
         code = above;
     }
     const bool missing_left = df_takes_left(&left, &right);
@@ -328,7 +328,7 @@ DF_INLINE uint32_t df_draw_code(const df_node *node, const df_column *column, co
 // The cut of a feature at one random place, if it is valid; the arguments are those of df_find_best.
 template <int n_words, class Codes>
 DF_CALLED void df_find_random(const df_problem *p, const df_node *node, const df_column *column, const df_numbers *numbers,
-                              int32_t feature, const int64_t *total, const Codes &codes, const df_fall *falls,
+                              int32_t feature, const int64_t *total, const Codes &codes, const df_cost_decrease *cost_decreases,
                               int64_t *words, df_split *cut)
 {
     df_three<n_words> w(p, words);
@@ -356,11 +356,12 @@ DF_CALLED void df_find_random(const df_problem *p, const df_node *node, const df
     }
     df_leader right = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0, 0}, left = right;
     const int64_t n_left = run[0];
-    df_compare<n_words>(p, node, column, run, total, falls, cut_code, 0, n_left, &right);
+    df_compare<n_words>(p, node, column, run, total, cost_decreases, cut_code, 0, n_left, &right);
     if (n_missing > 0) {
         for (int64_t k = 0; k < w.n(); k++)
             run[k] += missing[k];
-        df_compare<n_words>(p, node, column, run, total, falls ? falls + 1 : falls, cut_code, 0, n_left, &left);
+        df_compare<n_words>(p, node, column, run, total, cost_decreases ? cost_decreases + 1 : cost_decreases, cut_code, 0,
+                            n_left, &left);
     }
     const bool missing_left = df_takes_left(&left, &right);
     df_take_cut(cut, missing_left ? &left : &right, n_missing, missing_left, total[0]);

@@ -47,7 +47,7 @@ typedef struct {
     df_median_state *state;
     df_sums *before;           // [n + 1] over the positions before each one
     df_query *queries;         // [1 + 2 * n_missing_sides * n_cuts] the node, and the sides of cuts
-    df_fall *falls;            // [n_missing_sides * n_cuts]
+    df_cost_decrease *cost_decreases;  // [n_missing_sides * n_cuts]
     uint64_t *sort_keys;       // [n]
     uint64_t *other_sort_keys;  // [n]
     uint32_t *ranks;           // [n] by position
@@ -59,7 +59,7 @@ typedef struct {
 
 static_assert(sizeof(df_median_state) <= DF_SHARED_BYTES, "memory of a group");
 static_assert(sizeof(df_sums) + 2 * sizeof(uint64_t) + 2 * sizeof(uint32_t) == DF_MEDIAN_RECORD_BYTES, "memory for a record");
-static_assert(2 * sizeof(df_query) + sizeof(df_fall) == DF_MEDIAN_CUT_BYTES, "memory for a cut");
+static_assert(2 * sizeof(df_query) + sizeof(df_cost_decrease) == DF_MEDIAN_CUT_BYTES, "memory for a cut");
 
 // The most cuts of a feature in a node of n records.
 DF_INLINE int64_t df_most_cuts(const df_problem *p, int64_t n)
@@ -74,8 +74,8 @@ DF_INLINE df_median_room df_median_room_at(const df_problem *p, char *memory, in
     room.state = (df_median_state *) memory;
     room.before = (df_sums *) (memory + DF_SHARED_BYTES);
     room.queries = (df_query *) (room.before + n + 1);
-    room.falls = (df_fall *) (room.queries + 1 + 2 * p->n_missing_sides * n_cuts);
-    room.sort_keys = (uint64_t *) (room.falls + p->n_missing_sides * n_cuts);
+    room.cost_decreases = (df_cost_decrease *) (room.queries + 1 + 2 * p->n_missing_sides * n_cuts);
+    room.sort_keys = (uint64_t *) (room.cost_decreases + p->n_missing_sides * n_cuts);
     room.other_sort_keys = room.sort_keys + n;
     room.ranks = (uint32_t *) (room.other_sort_keys + n);
     room.other_ranks = room.ranks + n;
@@ -344,17 +344,18 @@ DF_INLINE void df_order_records(const df_group &group, const df_placer &placer, 
     });
 }
 
-// Set the falls of a feature's cuts. IN order : the first output's, n_all records apart from the next one's
-DF_INLINE void df_find_falls(const df_group &group, const df_problem *p, const df_output *outputs, const df_target_order &order,
-                             int64_t n_all, int64_t n, bool is_single, const df_median_room &room)
+// Set the decreases of cost of a feature's cuts. IN order : the first output's, n_all records apart from the next one's
+DF_INLINE void df_find_cost_decreases(const df_group &group, const df_problem *p, const df_output *outputs,
+                                      const df_target_order &order, int64_t n_all, int64_t n, bool is_single,
+                                      const df_median_room &room)
 {
     const df_median_state *state = room.state;
-    const int64_t n_missing_sides = state->n_missing_sides, n_falls = state->n_cuts * n_missing_sides;
-    if (n_falls == 0)
+    const int64_t n_missing_sides = state->n_missing_sides, n_cost_decreases = state->n_cuts * n_missing_sides;
+    if (n_cost_decreases == 0)
         return;
     group.each([&](int64_t item) {
-        for (int64_t i = item; i < n_falls; i += group.n_items)
-            room.falls[i].score = 0.0;
+        for (int64_t i = item; i < n_cost_decreases; i += group.n_items)
+            room.cost_decreases[i].score = 0.0;
     });
     for (int64_t o = 0; o < p->n_outputs; o++) {
         if (df_has_outputs(p) && outputs[o].is_pure)
@@ -366,7 +367,7 @@ DF_INLINE void df_find_falls(const df_group &group, const df_problem *p, const d
                 room.ranks[i] = own.rank[(uint32_t) room.sort_keys[i]];
             if (item == 0)
                 room.queries[0] = {{{0, 0}, 0}, {0, 0}, {(uint32_t) n, 0}, 0};
-            for (int64_t i = item; i < n_falls; i += group.n_items) {
+            for (int64_t i = item; i < n_cost_decreases; i += group.n_items) {
                 const uint32_t middle = (uint32_t) state->first_missing, end = (uint32_t) n;
                 const bool missing_left = i % n_missing_sides;
                 uint32_t first, last;
@@ -375,26 +376,27 @@ DF_INLINE void df_find_falls(const df_group &group, const df_problem *p, const d
                 room.queries[2 + 2 * i] = {{{0, 0}, 0}, {0, last}, {first, missing_left ? middle : end}, 0};
             }
         });
-        df_find_medians(group, p->is_wide, own, n, room.ranks, room.other_ranks, room.before, room.queries, 1 + 2 * n_falls);
+        df_find_medians(group, p->is_wide, own, n, room.ranks, room.other_ranks, room.before, room.queries,
+                        1 + 2 * n_cost_decreases);
         group.each([&](int64_t item) {
             const auto cost = [&](const df_query &query) { return df_spread_cost(&query.spread, own.target[query.start]); };
-            for (int64_t i = item; i < n_falls; i += group.n_items) {
+            for (int64_t i = item; i < n_cost_decreases; i += group.n_items) {
                 const df_query &left = room.queries[1 + 2 * i], &right = room.queries[2 + 2 * i];
-                room.falls[i].left = own.target[left.start];
-                room.falls[i].right = own.target[right.start];
-                room.falls[i].score += df_cost_fall(cost(room.queries[0]), cost(left), cost(right), factor);
+                room.cost_decreases[i].left = own.target[left.start];
+                room.cost_decreases[i].right = own.target[right.start];
+                room.cost_decreases[i].score += df_cost_decrease_of(cost(room.queries[0]), cost(left), cost(right), factor);
             }
         });
     }
     group.each([&](int64_t item) {
-        for (int64_t i = item; i < n_falls; i += group.n_items)
-            room.falls[i].score /= (double) p->n_outputs;
+        for (int64_t i = item; i < n_cost_decreases; i += group.n_items)
+            room.cost_decreases[i].score /= (double) p->n_outputs;
     });
 }
 
 // The best cut of a feature in a node, as df_find_cut finds it once the falls of all cuts are known.
 //
-// IN records : [n] the node's; order, n_all : as of df_find_falls
+// IN records : [n] the node's; order, n_all : as of df_find_cost_decreases
 template <class Codes>
 DF_CALLED void df_find_median_cut(const df_group &group, const df_problem *p, const df_node *node, const df_column *columns,
                                   const df_numbers *numbers, const char *all_codes, const df_record *records, int64_t n,
@@ -419,8 +421,8 @@ DF_CALLED void df_find_median_cut(const df_group &group, const df_problem *p, co
     const df_placer placer = {p, column, all_codes, feature, draft, room.state->cut_code, cut_room.subset,
                               has_order ? room.place_of : (const uint32_t *) 0};
     df_order_records(group, placer, records, n, is_single, room);
-    df_find_falls(group, p, node->outputs, order, n_all, n, is_single, room);
-    cut_room.falls = room.falls;
+    df_find_cost_decreases(group, p, node->outputs, order, n_all, n, is_single, room);
+    cut_room.cost_decreases = room.cost_decreases;
     group.each([&](int64_t item) {
         if (item == 0)
             df_find_cut(p, node, columns, numbers, feature, total, draft, codes, &cut_room, cut);

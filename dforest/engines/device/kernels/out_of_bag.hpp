@@ -105,12 +105,13 @@ DF_KERNEL df_permute_rows(const uint32_t *seeds, const uint32_t *rows, const int
 }
 
 // By how much permuting raises the sum of weighted errors, a group for each pair. IN weight : [n_rows], or NULL, all are 1
-// OUT rises : [n_pairs]
-DF_KERNEL df_permuted_rises(const char *slots, const int64_t *starts, const uint64_t *words, int64_t bits, int64_t is_wide,
-                            const double *leaf_value, const int64_t *bases, int64_t is_regression, const char *x,
-                            int64_t n_features, int64_t is_double, const double *target, const uint32_t *weight,
-                            const uint32_t *rows, const int64_t *ends, int64_t first_tree, const int64_t *pairs,
-                            const int64_t *firsts, int64_t n_pairs, const uint32_t *others, double *rises, DF_LOCAL)
+// OUT error_increases : [n_pairs]
+DF_KERNEL df_permuted_error_increases(const char *slots, const int64_t *starts, const uint64_t *words, int64_t bits,
+                                      int64_t is_wide, const double *leaf_value, const int64_t *bases, int64_t is_regression,
+                                      const char *x, int64_t n_features, int64_t is_double, const double *target,
+                                      const uint32_t *weight, const uint32_t *rows, const int64_t *ends, int64_t first_tree,
+                                      const int64_t *pairs, const int64_t *firsts, int64_t n_pairs, const uint32_t *others,
+                                      double *error_increases, DF_LOCAL)
 {
     const df_packed forest = df_packed_of(slots, starts, words, bits, is_wide);
     const df_rows all = df_rows_of(x, n_features, is_double);
@@ -152,7 +153,7 @@ DF_KERNEL df_permuted_rises(const char *slots, const int64_t *starts, const uint
             });
             group.each([&](int64_t item) {
                 if (item == 0)
-                    rises[pair] = sum;
+                    error_increases[pair] = sum;
             });
         }
     }
