@@ -13,8 +13,8 @@ import numpy as np
 
 from dforest.core.boost.bundles import size_of_rows
 from dforest.core.data import DataView, row_bytes
-from dforest.core.grow.block import block_memory
 from dforest.core.grow.label_order import label_order_bytes, words_of_label
+from dforest.core.grow.subtree_cache import subtree_cache_bytes
 from dforest.core.grow.trainer import bucketed_columns
 from dforest.core.sampling import Bootstrap, WithLabelOrder
 from dforest.core.search.feature_order import MANY_FEATURES
@@ -69,7 +69,7 @@ class MemoryEstimate:
         of each row, and the codes of one column; and for the tree's order of labels, if it has one.
     search : int
         Bytes that each thread needs for searching the splits of the largest node: codes of one column, and lists of its splits.
-    blocks : int
+    subtree_caches : int
         Bytes that each thread needs for copies of the codes of subtrees.
     tree : int
         Bytes of a tree that is being grown, which of a forest each thread has.
@@ -107,7 +107,7 @@ class MemoryEstimate:
     buckets: int = 0
     records: int = 0
     search: int = 0
-    blocks: int = 0
+    subtree_caches: int = 0
     tree: int = 0
     gradients: int = 0
     histograms: int = 0
@@ -119,7 +119,7 @@ class MemoryEstimate:
     @property
     def of_thread(self):
         """Bytes of scratch that each thread needs by itself: int."""
-        return self.records + self.search + self.blocks + self.tree * self.is_forest
+        return self.records + self.search + self.subtree_caches + self.tree * self.is_forest
 
     @property
     def scratch(self):
@@ -155,7 +155,7 @@ def forest_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None):
     n_records = distinct_rows(problem.sampling, n_rows)
     has_buckets = bucketed_columns(data, splitter, criterion)
     widths = [1 if few else column.codes.itemsize for column, few in zip(problem.columns, has_buckets, strict=True)]
-    blocks = block_memory(data, splitter, rules, problem.sampling.max_records(n_rows))
+    subtree_caches = subtree_cache_bytes(data, splitter, rules, problem.sampling.max_records(n_rows))
     n_leaves = _leaves(problem, n_records) if n_leaves is None else n_leaves
     n_nodes = 2 * n_leaves - 1
     n_threads = min(n_threads, n_trees)
@@ -166,10 +166,10 @@ def forest_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None):
         codes=bytes_of_codes(problem.columns),
         values=bytes_of_values(problem.columns),
         buckets=n_rows * sum(has_buckets),
-        rows=_rows_bytes(problem, widths, blocks > 0),
+        rows=_rows_bytes(problem, widths, subtree_caches > 0),
         records=(2 * _RECORD + of_outputs) * n_records + (5 * n_rows if data.has_sparse else 0) + bytes_of_label_order(problem),
         search=_search_bytes(problem, widths, n_records),
-        blocks=blocks,
+        subtree_caches=subtree_caches,
         tree=n_nodes * _NODE + n_leaves * 8 * words_of_leaf(problem, n_leaves),
         forest=forest,
         moving=moving,
@@ -213,13 +213,13 @@ def bytes_of_values(columns):
     )
 
 
-def _rows_bytes(problem, widths, has_blocks):
+def _rows_bytes(problem, widths, has_subtree_caches):
     """What rows have of all columns, or of sparse ones, one behind the other."""
     n_rows = len(problem.targets.classes)
     sparse = [column for column in problem.columns if column.rows is not None]
     if not sparse:
-        return n_rows * row_bytes(widths) if has_blocks else 0
-    if not has_blocks and problem.n_features < MANY_FEATURES:
+        return n_rows * row_bytes(widths) if has_subtree_caches else 0
+    if not has_subtree_caches and problem.n_features < MANY_FEATURES:
         return 0
     return 8 * n_rows + sum(column.codes.nbytes + column.rows.nbytes for column in sparse)
 

@@ -22,7 +22,7 @@ from dforest.engines.given import grow_given
 from dforest.engines.problem import GrowthRules
 from dforest.rules import arrays as rules
 from dforest.rules.records import record
-from dforest.spmd.draws import DrawDealer
+from dforest.spmd.draws import DrawAllocator
 
 
 class TreeStep(ABC):
@@ -71,12 +71,12 @@ class RefilledLeaves(TreeStep):
     """
 
     def __init__(self, problem, parts, sampling, ranks, **settings):
-        if problem.directions.any() or problem.splitter.has_own_leaves:
-            reason = "monotonic constraints bound" if problem.directions.any() else f"{problem.splitter!r} makes"
+        if problem.monotonic_csts.any() or problem.splitter.has_own_leaves:
+            reason = "monotonic constraints bound" if problem.monotonic_csts.any() else f"{problem.splitter!r} makes"
             raise ValueError(f"leaves can't be filled anew where {reason} what they predict; allowed are leaves of draws alone")
         self._problem, self._parts, self._sampling, self._ranks, self._settings = problem, parts, sampling, ranks, settings
         self._numbers = None if problem.share is None else problem.share.numbers()
-        self._dealer = None if problem.share is None else DrawDealer(ranks, problem.n_rows, problem.share)
+        self._allocator = None if problem.share is None else DrawAllocator(ranks, problem.n_rows, problem.share)
 
     def apply(self, tree):
         """See `TreeStep`."""
@@ -101,12 +101,13 @@ class RefilledLeaves(TreeStep):
     def _draws(self, seed):
         """(how often each own row is drawn, the `Targets` whose weights the draws have, the unit of these). A collective."""
         problem, seeds = self._problem, np.array([seed], np.uint32)
-        if self._dealer is None:
+        if self._allocator is None:
             counts = self._sampling.counts(problem.n_rows, seed)
         else:
             pieces = problem.share.pieces()
-            dealt = self._dealer.deal((self._sampling,), seeds, 1)[:, np.searchsorted(self._dealer.blocks, pieces[0])]
-            counts = draw_pieces(self._sampling, seeds, problem.n_rows, dealt, pieces, 1)[0]
+            allocated = self._allocator.allocate((self._sampling,), seeds, 1)
+            allocated = allocated[:, np.searchsorted(self._allocator.blocks, pieces[0])]
+            counts = draw_pieces(self._sampling, seeds, problem.n_rows, allocated, pieces, 1)[0]
         targets = problem.targets
         if targets.balance is None:
             return counts, targets, targets.weight_unit
@@ -116,7 +117,7 @@ class RefilledLeaves(TreeStep):
     def _leaf_numbers(self, arrays, drawn):
         """The leaf that each of the own rows reaches that are drawn, counted among the leaves of the tree."""
         known = {"n_features": self._problem.n_features, "objective": self._problem.objective, **self._settings}
-        packed = Forest.lent(arrays, **known).packed()
+        packed = Forest.view_of_tree(arrays, **known).packed()
         nodes = np.concatenate([np.zeros(0, np.int64), *(packed.apply(part, 1)[:, 0] for part in self._parts if len(part))])
         return np.cumsum(arrays.feature < 0)[nodes[drawn]] - 1
 
@@ -156,7 +157,7 @@ class RefilledLeaves(TreeStep):
         codes = np.zeros(len(records), np.uint8)
         never_split = replace(
             self._problem, columns=(_CONSTANT._replace(codes=codes),), splitter=HistSplitter().configure(1),
-            rules=GrowthRules(max_depth=0), directions=np.zeros(1, np.int8), X=None, share=None,
+            rules=GrowthRules(max_depth=0), monotonic_csts=np.zeros(1, np.int8), X=None, share=None,
         )  # fmt: skip
         return grow_given(never_split, [codes], draws, y, roots, 1, exact_weight).nodes.leaves
 

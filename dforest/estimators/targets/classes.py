@@ -70,7 +70,8 @@ class Classes(Target):
         numbers, classes = None, rows.y
         if rows.y.ndim == 2:
             numbers, classes = np.ascontiguousarray(rows.y, np.float64), np.zeros(len(rows.y), np.int32)
-        return Targets(classes, numbers, weights.integers, weights.unit, balance, rows.heaviest(weights.integers), weights.exact)
+        max_weight = rows.max_weight(weights.integers)
+        return Targets(classes, numbers, weights.integers, weights.unit, balance, max_weight, weights.exact)
 
     def check(self, model, rows, plan):
         if plan.grown is not None:

@@ -30,7 +30,7 @@ class NoTarget(Target):
 
     def make(self, model, rows, plan):
         weights, _ = plan.weights_of_draws(rows)
-        return Targets(rows.y, None, weights.integers, weights.unit, None, rows.heaviest(weights.integers), weights.exact)
+        return Targets(rows.y, None, weights.integers, weights.unit, None, rows.max_weight(weights.integers), weights.exact)
 
 
 class RandomNumbers(Numbers):

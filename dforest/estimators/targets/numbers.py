@@ -33,7 +33,7 @@ class Numbers(Target):
             check_counts(*rows.extent())
         weights, _ = plan.weights_of_draws(rows)
         numbers, zeros = np.ascontiguousarray(rows.y), np.zeros(len(rows.y), np.int32)
-        return Targets(zeros, numbers, weights.integers, weights.unit, None, rows.heaviest(weights.integers), weights.exact)
+        return Targets(zeros, numbers, weights.integers, weights.unit, None, rows.max_weight(weights.integers), weights.exact)
 
     def check(self, model, rows, plan):
         """Raise ValueError if the sum of what trees predict may leave the range of float64. A collective."""

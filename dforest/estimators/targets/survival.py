@@ -77,7 +77,8 @@ class SurvivalTimes(Target):
         weights = weights.as_counts(len(rows.y))  # the n - 1 of variances tells two rows from one of weight 2
         codes, zeros = _event_codes(model, rows.y), np.zeros(len(rows.y), np.int32)
         return Targets(
-            zeros, codes.astype(np.float64), weights.integers, weights.unit, None, rows.heaviest(weights.integers), weights.exact,
+            zeros, codes.astype(np.float64), weights.integers, weights.unit, None, rows.max_weight(weights.integers),
+            weights.exact,
             logrank_scores(codes, weights.integers, len(model.event_times_)) if plan.orders_labels else None,
         )  # fmt: skip
 

@@ -128,7 +128,7 @@ def test_every_way_through_a_node_gives_the_same_forest(method, min_samples_leaf
 
 def test_the_forest_is_the_same_on_any_number_of_threads(monkeypatch):
     X, y = noisy_rows(5000)
-    monkeypatch.setitem(TUNING, "share_visits_from", 100)
+    monkeypatch.setitem(TUNING, "parallel_visits_from", 100)
     forests = [RandomForestClassifier(5, criterion=GainRatio, random_state=0, n_jobs=n).fit(X, y) for n in (1, 2, 5)]
     assert_equal_forests(forests[0], forests[1])
     assert_equal_forests(forests[0], forests[2])

@@ -140,11 +140,11 @@ def test_intervals_of_leaves_hold_what_they_say():
 @pytest.mark.parametrize("growth", [{}, {"max_leaf_nodes": 30}, {"min_impurity_decrease": 0.002}])
 def test_the_forest_is_the_same_on_any_number_of_threads(kind, method, growth, monkeypatch):
     X, y, weight = hard_rows(kind, 2000)
-    monkeypatch.setitem(TUNING, "share_from", 50)
+    monkeypatch.setitem(TUNING, "parallel_from", 50)
     parameters = {"splitter": HonestSplitter(), "categorical_features": [2], "method": method, "random_state": 0}
     forests = []
     for n_jobs, visits in ((1, 1 << 17), (2, 60), (5, 60)):
-        monkeypatch.setitem(TUNING, "share_visits_from", visits)
+        monkeypatch.setitem(TUNING, "parallel_visits_from", visits)
         forests.append(kind(4, n_jobs=n_jobs, **parameters, **growth).fit(X, y, weight))
     assert_equal_forests(forests[0], forests[1])
     assert_equal_forests(forests[0], forests[2])
