@@ -1,4 +1,4 @@
-"""Codes of a column, for some records: gathered, with a bitmap of those that occur, counted, or as sort keys to sort."""
+"""Codes of a column, for some records: gathered, with a bitmap of those that occur, counted, or as sort keys."""
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 
 from dforest.core.types cimport Column, Record, code_t
@@ -48,7 +48,7 @@ cdef inline void fill_sort_keys(const record_t* records, Py_ssize_t n, const cod
 
 cdef inline void gather_sort_keys(const record_t* records, Py_ssize_t n, const Column* column,
                                   uint64_t* sort_keys) noexcept nogil:
-    """Keys that sort n records: the code, and below it the record's number. OUT sort keys : [n]"""
+    """Keys that sort n records: the code, and below it the record's number. OUT sort_keys : [n]"""
     if column.width == 1:
         fill_sort_keys(records, n, <const uint8_t*> column.codes, sort_keys)
     elif column.width == 2:

@@ -1,6 +1,6 @@
 """Cut lists: what is known of the cuts of one feature in one node, whoever found them.
 
-*Producers* (count, sort, two level, side, categories) make a list, the *evaluator* picks the best of its cuts. Each cut has a
+*Producers* (count, sort, two-level, side, categories) make a list, the *evaluator* picks the best of its cuts. Each cut has a
 left side, of which the list holds the statistic or, where draws are packed (packed_sums.pxd), the word, both without missing
 values. Of six draws with the values 2, 5, 5, 7 and two missing, the list has the codes of 2, 5 and 7; left sides of 1, 3 and 4
 draws; and 2 draws missing. The last cut of a run divides the missing values from all others.

@@ -92,7 +92,7 @@ cdef inline uint64_t packed_binary(uint32_t binary_counts) noexcept nogil:
 
 cdef void gather_sort_keys(const uint32_t* row, const uint32_t* rows, const code_t* codes, uint64_t* sort_keys,
                            Py_ssize_t n) noexcept nogil:
-    """INOUT sort keys : [n] in: the records' numbers; out: those, below their codes"""
+    """INOUT sort_keys : [n] in: the records' numbers; out: those, below their codes"""
     cdef Py_ssize_t i
     for i in range(n):
         sort_keys[i] |= <uint64_t> codes[data_row(rows, row[sort_keys[i]])] << 32
@@ -419,7 +419,7 @@ cdef class TwoLevelSearch:
 
     cdef void choose(self, const Node* node, const Column* column, const uint64_t* sort_keys, Py_ssize_t n, Py_ssize_t right,
                      Py_ssize_t left, const LeafRules* rules, Split* best) noexcept nogil:
-        """Replace `best` by the best of the cuts in open buckets and at two edges (-1: none). IN sort keys : [n] sorted"""
+        """Replace `best` by the best of the cuts in open buckets and at two edges (-1: none). IN sort_keys : [n] sorted"""
         cdef CutList cuts
         self.builder.blank(&cuts)
         cuts.missing_sum[0] = self.found.missing_sum[0]

@@ -67,7 +67,7 @@ cdef inline void sort_few(uint64_t* sort_keys, Py_ssize_t n, const double* value
 
 
 cdef void sort_many(uint64_t* sort_keys, uint64_t* other, Py_ssize_t n, const double* values) noexcept nogil:
-    """Sort sort keys of equal upper halves by the values of the records: by the upper halves of these, then by the lower."""
+    """Sort keys of equal upper halves by the values of the records: by the upper halves of these, then by the lower."""
     cdef Py_ssize_t i, first = 0, last
     cdef uint64_t upper = sort_keys[0] >> 32 << 32
     cdef uint64_t* sorted

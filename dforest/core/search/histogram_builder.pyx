@@ -84,7 +84,7 @@ cdef class Sorter:
                     memcpy(cuts.missing, cuts.left, self.criterion.n_words * sizeof(int64_t))
         cuts.n = self.list_cuts(sort_keys, n_values, node.records, cuts)
 
-    # The walks fill the list's left sides and codes from sorted sort keys, and return how many codes occur. In all but the last,
+    # The walks fill the list's left sides and codes from sorted keys, and return how many codes occur. In all but the last,
     # a code that goes on is written over: sort keys of the codes 3, 3, 5 write 3's left side twice.
 
     cdef Py_ssize_t list_cuts(self, const uint64_t* sort_keys, Py_ssize_t n, const Record* records, CutList* cuts) noexcept nogil:

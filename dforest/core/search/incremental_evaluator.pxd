@@ -28,7 +28,7 @@ cdef enum:
 
 
 cdef inline const uint64_t* sort_by_key(uint64_t* sort_keys, uint64_t* other, Py_ssize_t n) noexcept nogil:
-    """Sort sort keys, of which the lower half is a record's number. INOUT sort keys, other : [n], of which one is returned"""
+    """Sort keys, of which the lower half is a record's number. INOUT sort_keys, other : [n], of which one is returned"""
     if n < INSERTION_BELOW:
         insertion_sort(sort_keys, n)
         return sort_keys

@@ -52,7 +52,7 @@ cdef class LogRankEvaluator(IncrementalEvaluator):
     cdef df_exact_sum products       # sum of their weight * `SurvivalCriterion.products`
     cdef df_exact_sum pairs          # sum over all pairs of them: see df_pairs_change
     cdef AtRisk* left                # [n_records + 1] Fenwick tree over the node's event times
-    # For a single cut cut there is no tree: the variance is summed up time by time.
+    # For a single cut there is no tree: the variance is summed up time by time.
     cdef bint is_single_cut
     # [n_records + 1] weight of the left draws whose last event time is each, less that of those that enter after it:
     cdef int64_t* leaving

@@ -1,6 +1,6 @@
 /* Loops over the outputs of a forest that predicts several (C99 and C++): see outputs.pyx.
  *
- * The rules are those of rules/outputs.h, which has the order in which floats are summed up: by class counters, which compilers
+ * The rules are those of rules/outputs.h, which has the order in which floats are summed up: by lanes, which compilers
  * may keep in vectors. Statistics have n_words words; those of the outputs begin at DF_OUTPUT_WORDS. */
 #ifndef DFOREST_OUTPUTS_H
 #define DFOREST_OUTPUTS_H

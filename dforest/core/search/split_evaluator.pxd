@@ -1,7 +1,7 @@
 """The evaluator: which cut of a list is the best one, and whether it is better than what a search has so far.
 
 Criteria whose scores follow from statistics share one evaluator. A criterion for which they do not (absolute error: medians
-of two sets say nothing about that of their union) has a evaluator of its own, registered beside it; criteria derived from it
+of two sets say nothing about that of their union) has an evaluator of its own, registered beside it; criteria derived from it
 have it too.
 
 *Fast scans* are quicker ways to find what a criterion's `best_cut` finds, registered beside the criterion as well. Draws of

@@ -152,7 +152,7 @@ cdef dict _evaluators = {}     # SplitEvaluator by class of criterion
 
 
 def register_evaluator(type criterion not None, type evaluator not None):
-    """Have the cuts of a class of criteria, and of classes derived from it, chosen by a evaluator of its own.
+    """Have the cuts of a class of criteria, and of classes derived from it, chosen by an evaluator of its own.
 
     Parameters
     ----------
