@@ -24,7 +24,7 @@ from dforest.core.component cimport CONTRACT
 from dforest.core.component import declare_contract
 from dforest.core.data cimport DataView
 from dforest.core.grow.records cimport partition, partition_by_test, partition_summing, partition_together
-from dforest.core.team cimport SharedTask, Team
+from dforest.core.team cimport TeamTask, Team
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.search.sums cimport Sums, SumsKind
 from dforest.core.search.packed_sums cimport unpack_sums
@@ -67,7 +67,7 @@ def partition_by_codes(uint32_t[:, ::1] draws, codes_t[::1] codes, uint64_t n_co
     column.kind = CONTINUOUS if subset is None else CATEGORICAL
     column.n_codes = n_codes
     column.has_missing = has_missing
-    column.coarse = &buckets[0] if buckets is not None else NULL
+    column.buckets = &buckets[0] if buckets is not None else NULL
     column.scale = scale
     node.records = <Record*> &draws[0, 0]
     node.n = draws.shape[0]
@@ -145,7 +145,7 @@ def count_idle(Team team):
 
 def help(Team team, int member):
     cdef void* offer
-    cdef SharedTask* task
+    cdef TeamTask* task
     cdef Py_ssize_t n = 0
     with nogil:
         while team.wait_for_work(member, &offer, &task):

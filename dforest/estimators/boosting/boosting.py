@@ -5,7 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 from dforest.config import in_kind
 from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.estimators.boosting.base import BoostingEstimator
-from dforest.estimators.boosting.losses import CustomLoss, Loss
+from dforest.estimators.boosting.losses import Loss, OwnLoss
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting.scores import decisions, predicted_labels, predicted_shares
 from dforest.estimators.data.fits import instance_of
@@ -257,7 +257,7 @@ class HistGradientBoostingRegressor(RegressorScore, BoostingEstimator):
     def _make_loss(self, n_outputs):
         if isinstance(self.loss, str):
             return self._loss_by_name().of_outputs(n_outputs)
-        return CustomLoss(instance_of(BoostingLoss, "loss", self.loss))
+        return OwnLoss(instance_of(BoostingLoss, "loss", self.loss))
 
     def _loss_by_name(self):
         """The `Loss` of one output that the parameters name."""

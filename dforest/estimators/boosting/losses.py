@@ -70,7 +70,7 @@ class Loss:
         if n_classes == 1:  # the probability of the one class is 1, and there is nothing to decrease
             return cls("multinomial")
         if not isinstance(name, str):
-            return CustomLoss(name, n_classes)
+            return OwnLoss(name, n_classes)
         if n_classes == 2:
             return cls(name)
         if name != "log_loss":
@@ -208,7 +208,7 @@ class Loss:
         return tuple(start.tolist())
 
     def derivatives(self, y, baseline, offset=None):
-        """See `CustomLoss.derivatives`. For "huber", `parameter` must be delta: see `at_start`."""
+        """See `OwnLoss.derivatives`. For "huber", `parameter` must be delta: see `at_start`."""
         raw = np.tile(np.array(baseline), (len(y), 1)) if offset is None else offset + baseline
         if self.n_outputs == 1:
             return self._derivatives(y, raw)
@@ -274,7 +274,7 @@ class Loss:
 
 
 @dataclass(frozen=True)
-class CustomLoss:
+class OwnLoss:
     """A loss of the user's own, by value: what `Loss` is for the others.
 
     Parameters
@@ -294,7 +294,7 @@ class CustomLoss:
         object.__setattr__(self, "loss", self.loss.configured(self.n_classes))
 
     def __reduce__(self):
-        return CustomLoss, (self.loss, self.n_classes)
+        return OwnLoss, (self.loss, self.n_classes)
 
     @property
     def facts(self):
@@ -321,12 +321,12 @@ class CustomLoss:
 
     def bound(self, groups):
         """See `Loss.bound`. groups : ndarray of shape (n_rows,), dtype int64, or None"""
-        return CustomLoss(self.loss.bound(GroupedRows(groups)), self.n_classes) if self.of_groups and groups is not None else self
+        return OwnLoss(self.loss.bound(GroupedRows(groups)), self.n_classes) if self.of_groups and groups is not None else self
 
     def of_some(self, chosen):
         """See `Loss.of_some`."""
         groups = self.loss.groups
-        return self if groups is None else CustomLoss(self.loss.bound(groups.of_some(chosen)), self.n_classes)
+        return self if groups is None else OwnLoss(self.loss.bound(groups.of_some(chosen)), self.n_classes)
 
     @property
     def n_sums(self):

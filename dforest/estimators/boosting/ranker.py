@@ -6,7 +6,7 @@ from dforest.config import on_host
 from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.core.boost.ranking import GAINS, RANK_LOSSES, have_gains
 from dforest.estimators.boosting.base import BoostingEstimator
-from dforest.estimators.boosting.losses import CustomLoss
+from dforest.estimators.boosting.losses import OwnLoss
 from dforest.estimators.boosting.memory import estimate_of
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting.permutation import permuted
@@ -78,7 +78,7 @@ class HistGradientBoostingRanker(RankingTrees, BoostingEstimator):
 
     def _make_loss(self, n_outputs):
         loss = RANK_LOSSES[self.loss]() if isinstance(self.loss, str) else instance_of(BoostingLoss, "loss", self.loss)
-        return CustomLoss(loss)
+        return OwnLoss(loss)
 
     def _measure(self, scoring, sample, n_threads, ranks):
         metric, k = metric_of(scoring)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dforest.estimators.boosting.losses import CustomLoss
+from dforest.estimators.boosting.losses import OwnLoss
 from dforest.warning import warn
 
 
@@ -30,7 +30,7 @@ def warn_of_no_split(estimator, forest, training, ranks):
         f"min_sum_hessian_in_leaf={estimator._min_hessian()} on each side; look at these parameters, at constraints, and at "
         "constant columns"
     )
-    if isinstance(loss, CustomLoss):
+    if isinstance(loss, OwnLoss):
         gradient, hessian = loss.derivatives(y, forest.objective.baseline, offset) if len(y) else (y, y)
         if not ranks.any(gradient.any()):
             return

@@ -73,7 +73,7 @@ class Axis:
         """Fix ends of the axis; None leaves one to the marks."""
         self.fixed = [low, high]
 
-    def finalize(self, begin, end):
+    def settle(self, begin, end):
         """Place the axis between two pixels, now that all marks are known."""
         low, high = (self.low, self.high) if self.low <= self.high else (0.0, 1.0)
         room = 0.05 * (high - low) if high > low else 0.05 * abs(low) or 0.5

@@ -34,7 +34,7 @@ from dforest.core.sparse_rows import SparseRows
 from dforest.engines.fit_report import FitReport
 from dforest.engines.rows import RowShare
 from dforest.engines.weights import ClassBalance
-from dforest.estimators.boosting.losses import CustomLoss, Loss
+from dforest.estimators.boosting.losses import Loss, OwnLoss
 from dforest.estimators.data.features import Features
 from dforest.estimators.forest.batch import Batch
 from dforest.estimators.results.neighbours import TrainingData
@@ -48,7 +48,7 @@ _RECORDS = {
     cls.__name__: cls
     for cls in (
         *OBJECTIVES, AllRows, Batch, BlockSampling, Bootstrap, ClassBalance, Constraints, DrawnElsewhere, Features, FitReport,
-        Groups, GroupSampling, LeafCurves, Loss, CustomLoss, RowSampling, RowShare, SparseRows, Strata, StratifiedSampling,
+        Groups, GroupSampling, LeafCurves, Loss, OwnLoss, RowSampling, RowShare, SparseRows, Strata, StratifiedSampling,
         Subsample, TrainingData, WeightedSampling, WithLabelOrder,
     )
 }  # fmt: skip
