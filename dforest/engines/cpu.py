@@ -62,7 +62,7 @@ class CpuSession(Session):
 
     def _grow(self, trees, sink, keep_leaves):
         problem = self.problem
-        weigh = None if problem.targets.balance is None else self._weigh
+        weigh_draws = None if problem.targets.balance is None else self._weigh_draws
 
         def put(number, arrays, unit, records):
             if keep_leaves:
@@ -73,9 +73,9 @@ class CpuSession(Session):
             return sink.put(GrownTree(number, arrays, problem.targets.weight_unit if unit is None else unit))
 
         with self._stopwatch.timed("train"):
-            self._trainer.grow(trees, problem.seeds_of(trees), put, weigh, keep_leaves)
+            self._trainer.grow(trees, problem.seeds_of(trees), put, weigh_draws, keep_leaves)
 
-    def _weigh(self, seed):
+    def _weigh_draws(self, seed):
         """`Problem.weigh_draws` of a single tree."""
         return tuple(of_trees[0] for of_trees in self.problem.weigh_draws([seed]))
 

@@ -343,7 +343,7 @@ class BoostingProblem:
         Targets, or class numbers. Of several outputs, a leaf has a value for each.
     weight : ndarray of shape (n_own_rows,), dtype float64, or None
         Positive weights; None means that all are 1.
-    loss : dforest.estimators.boosting.losses.Loss or dforest.estimators.boosting.losses.CustomLoss
+    loss : dforest.estimators.boosting.losses.Loss or dforest.estimators.boosting.losses.OwnLoss
     baseline : tuple of float
         What the sums of each row begin with.
     rules : BoostingRules

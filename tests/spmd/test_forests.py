@@ -17,7 +17,7 @@ from dforest.engines.ranks import engine
 from dforest.engines.ranks.shard import RankShard
 from dforest.splitter import PythonSplitter, Test
 from dforest.spmd.communicator import ALONE
-from dforest.spmd.draws import DrawDealer
+from dforest.spmd.draws import DrawAllocator
 from dforest.spmd.threads import ThreadGroup
 
 SIZES = [{"ship_up_to": 0}, {"ship_up_to": 20, "shipment_records": 50}, {}, {"ship_up_to": 1 << 62, "n_trees": 3}]
@@ -289,12 +289,12 @@ def test_each_rank_on_a_device(seed):
 
 def test_draws_are_dealt_out_for_many_batches_at_once(monkeypatch):
     """Or one rank would do it for a batch of one tree, and the others wait."""
-    n_dealt = []
-    deal = DrawDealer.deal
+    n_allocated = []
+    deal = DrawAllocator.allocate
 
-    def noted(dealer, plans, seeds, n_threads):
-        n_dealt.append(len(seeds))
-        return deal(dealer, plans, seeds, n_threads)
+    def noted(allocator, plans, seeds, n_threads):
+        n_allocated.append(len(seeds))
+        return deal(allocator, plans, seeds, n_threads)
 
     rng, X, y = random_problem(3)
     model = dforest.RandomForestClassifier(7, random_state=0)
@@ -302,12 +302,12 @@ def test_draws_are_dealt_out_for_many_batches_at_once(monkeypatch):
     cases = [(8, 1, [7]), (1, 1, [2, 2, 2, 1]), (1, 3, [3, 3, 1]), (2, 3, [6, 1])]
     balanced = clone(model).set_params(bootstrap="balanced")  # whose plan has two numbers for a block
     for model, (ahead, n_trees, expected) in [*((model, case) for case in cases), (balanced, (4, 1, [4, 3]))]:
-        n_dealt.clear()
+        n_allocated.clear()
         with monkeypatch.context() as patch, sizes(n_trees=n_trees):
-            patch.setattr(engine, "DEALT_AHEAD", ahead)
-            patch.setattr(DrawDealer, "deal", noted)
+            patch.setattr(engine, "ALLOCATED_AHEAD", ahead)
+            patch.setattr(DrawAllocator, "allocate", noted)
             assert_equal(model, X, y, None, cut, 2, (ahead, n_trees))
-        assert sorted(n_dealt) == sorted(2 * expected)
+        assert sorted(n_allocated) == sorted(2 * expected)
 
 
 @pytest.mark.parametrize("n_ranks", [1, 3])

@@ -17,7 +17,7 @@ from dforest.engines.rows import RowShare
 from dforest.estimators.results.permutation import importance_of_partitions
 from dforest.rules.arrays import BLOCK
 from dforest.sampling import BlockSampling, GroupSampling, Sampling, StratifiedSampling
-from dforest.spmd.draws import DrawDealer
+from dforest.spmd.draws import DrawAllocator
 
 OF_ROWS = ["oob_error_per_observation_", "oob_prediction_", "oob_decision_function_"]
 OF_ALL = ["oob_error_", "oob_curve_", "n_never_oob_", "oob_score_", "variable_importance_", "variable_importance_std_"]
@@ -167,11 +167,11 @@ def test_draws_of_plans_of_different_widths_are_dealt():
 
             def deal(ranks, plans=plans, edges=edges):
                 share = RowShare(n_rows, edges[[ranks.rank]], np.diff(edges)[[ranks.rank]])
-                dealer = DrawDealer(ranks, n_rows, share)
-                return dealer.blocks, dealer.deal(plans, seeds, 2), dealer.deal(plans[:1], seeds[:1], 1)
+                allocator = DrawAllocator(ranks, n_rows, share)
+                return allocator.blocks, allocator.allocate(plans, seeds, 2), allocator.allocate(plans[:1], seeds[:1], 1)
 
-            for blocks, dealt, first in by_ranks(size, deal):
-                np.testing.assert_array_equal(dealt, whole[:, blocks])
+            for blocks, allocated, first in by_ranks(size, deal):
+                np.testing.assert_array_equal(allocated, whole[:, blocks])
                 np.testing.assert_array_equal(first, TreeDraws(plans[:1], seeds[:1], n_rows, 1).of_block[:, blocks])
 
 

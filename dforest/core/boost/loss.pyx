@@ -7,7 +7,7 @@ given.
 A *chunk* is the rows that one thread asks about at a time; a loss in Python is asked about all at once. A loss *of groups* is
 asked about the rows of one group after those of another; rows stand *together* if those of each group do.
 
-An `CustomLoss` owns its arrays and its loss; targets and weights are borrowed, and kept alive.
+A `CustomLoss` owns its arrays and its loss; targets and weights are borrowed, and kept alive.
 """
 cimport cython
 from libc.math cimport NAN, ldexp

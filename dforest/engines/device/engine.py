@@ -118,8 +118,8 @@ class DeviceSession(Session):
     def _grow(self, trees, sink, keep_leaves):
         seeds, n_rows = self.problem.seeds_of(trees), self.problem.n_rows
         with self._recorder.timed("train"):
-            for some, dealt in self._batches(len(trees), seeds):
-                shard, units = self._make_shard(seeds[some], dealt)
+            for some, allocated in self._batches(len(trees), seeds):
+                shard, units = self._make_shard(seeds[some], allocated)
                 driver = self._driver(shard)
                 for t, (arrays, unit) in enumerate(zip(driver.grow(keep_leaves), units, strict=True)):
                     number = trees[some][t]
@@ -135,7 +135,7 @@ class DeviceSession(Session):
         for some in self._training.batches(n_trees, self.problem.sampling.max_records(self.problem.n_rows)):
             yield some, None
 
-    def _make_shard(self, seeds, dealt):
+    def _make_shard(self, seeds, allocated):
         """(a `ForestShard` of the draws of trees of these seeds, the units of their weights)."""
         problem, training = self.problem, self._training
         if problem.targets.balance is None:

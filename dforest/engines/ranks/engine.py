@@ -26,14 +26,14 @@ from dforest.engines.ranks.shard import RankShard, with_traffic
 from dforest.engines.ranks.shipping import Shipping
 from dforest.engines.ranks.whole_trees import WholeTrees, grows_whole, whole_bytes
 from dforest.rules.records import record
-from dforest.spmd.draws import DrawDealer
+from dforest.spmd.draws import DrawAllocator
 
 # Sizes of the machinery, set by tests: attributes of `_Sizes`. They change the time, never the forest.
 TUNING = {}
 ALL = 1 << 62  # more records than any node has
 MAX_ROOM = 1 << 26  # bytes that a whole tree may take on its owner, where that saves many rounds
 MAX_TREES = 64  # of a batch
-DEALT_AHEAD = 8  # trees whose draws a rank deals out at a time, as this takes one thread for a tree; fewer of wide plans
+ALLOCATED_AHEAD = 8  # trees whose draws a rank allocates at a time, as this takes one thread for a tree; fewer of wide plans
 DRAW_BYTES = 2 * record("df_record").itemsize + 4  # that a row of a tree takes: its record, a place to move it to, its count
 NODE_BYTES = 13  # that a node of a forest takes at least: feature, link, a threshold of 32 bits, the side of missing values
 
@@ -87,7 +87,7 @@ class RankSession(DeviceSession):
         super().__init__(problem, Recorder(device), n_threads)
         self._ranks = ranks
         self._pieces = problem.share.pieces()
-        self._dealer = DrawDealer(ranks, problem.n_rows, problem.share)
+        self._allocator = DrawAllocator(ranks, problem.n_rows, problem.share)
         self.sizes = _Sizes(problem, ranks, self._training.codes.dtype.itemsize)
         if grows_whole(problem):
             self._shipping = WholeTrees(ranks, problem, self._training.codes.get(), n_threads)
@@ -108,14 +108,15 @@ class RankSession(DeviceSession):
         super()._grow(trees, sink, False)
 
     def _batches(self, n_trees, seeds):
-        together, n_ahead = self.sizes.n_trees, max(1, DEALT_AHEAD // self.problem.sampling.width)  # of many numbers for a block
-        n_dealt = together * -(-self._ranks.size * n_ahead // together)
+        # Fewer at a time of plans that have many numbers for a block.
+        together, n_ahead = self.sizes.n_trees, max(1, ALLOCATED_AHEAD // self.problem.sampling.width)
+        n_allocated = together * -(-self._ranks.size * n_ahead // together)
         for first in range(0, n_trees, together):
-            at = first % n_dealt
+            at = first % n_allocated
             if at == 0:
-                ahead = seeds[first : first + n_dealt]
-                dealt = self._dealer.deal((self.problem.sampling,) * len(ahead), ahead, self._n_threads)
-            yield slice(first, first + together), dealt[at : at + together]
+                ahead = seeds[first : first + n_allocated]
+                allocated = self._allocator.allocate((self.problem.sampling,) * len(ahead), ahead, self._n_threads)
+            yield slice(first, first + together), allocated[at : at + together]
 
     def _check_first(self, tree):
         """Raise MemoryError if a forest of trees like this one cannot fit the memory that this rank has.
@@ -133,9 +134,9 @@ class RankSession(DeviceSession):
                 f"{self._n_here} ranks. max_depth, max_leaf_nodes, min_samples_leaf and max_samples make trees smaller"
             )
 
-    def _make_shard(self, seeds, dealt):
+    def _make_shard(self, seeds, allocated):
         problem, training = self.problem, self._training
-        of_piece = dealt[:, np.searchsorted(self._dealer.blocks, self._pieces[0])]
+        of_piece = allocated[:, np.searchsorted(self._allocator.blocks, self._pieces[0])]
         counts = draw_pieces(problem.sampling, seeds, problem.n_rows, of_piece, self._pieces, self._n_threads)
         weights, units = None, [problem.targets.weight_unit] * len(seeds)
         if problem.targets.balance is not None:
