@@ -231,7 +231,7 @@ def test_warm_start_is_one_fit(name):
     before = dict(vars(parts))
     others = [LogLoss if name == "quantile" else LogCosh(), "squared_error" if name == "quantile" else "log_loss"]
     for other in [*others, Quantile(0.31)] if name == "quantile" else others:
-        with pytest.raises(ValueError, match=r"warm_start=True goes on with trees grown by CustomLoss\(loss="):
+        with pytest.raises(ValueError, match=r"warm_start=True goes on with trees grown by OwnLoss\(loss="):
             parts.set_params(loss=other).fit(X, y)
         parts.set_params(loss=before["loss"])
         assert vars(parts) == before
