@@ -7,8 +7,8 @@ from dforest.core.coding.code_rule import CodeRule, write_codes
 from dforest.core.coding.sorted_keys import places_of, runs_of, sort_columns
 
 
-@pytest.cut_point.parametrize("dtype", [np.float32, np.float64])
-@pytest.cut_point.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("is_weighted", [False, True])
 def test_columns_of_several_matrices_are_sorted(dtype, is_weighted):
     rng = np.random.default_rng(1)
     X = np.round(rng.standard_normal((3000, 4)), 2).astype(dtype)
@@ -34,7 +34,7 @@ def test_columns_of_several_matrices_are_sorted(dtype, is_weighted):
             assert column.jump == pytest.approx((light**2).sum() / light.sum())
 
 
-@pytest.cut_point.parametrize("dtype", [np.uint32, np.uint64])
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
 def test_runs_and_places(dtype):
     rng = np.random.default_rng(2)
     for _ in range(50):
@@ -56,8 +56,8 @@ def test_runs_and_places(dtype):
         assert (run_ends - run_begins).tolist() == [np.sum(keys == key) for key in kept]
 
 
-@pytest.cut_point.parametrize("dtype", [np.float32, np.float64])
-@pytest.cut_point.parametrize("n_rows", [0, 10**6])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_rows", [0, 10**6])
 def test_codes_by_search(dtype, n_rows):
     """Wherever the values lie, and however many keys share a bucket."""
     rng = np.random.default_rng(3)
