@@ -197,7 +197,7 @@ def grow_tree(X, y, *, criterion, method, n_classes=0, max_bins=256, sample_weig
             lower, upper = found.bounds
             bounds = [(lower, between), (between, upper)][:: constraints[split.feature]]
         used = found.used | {split.feature}
-        found = [find_split(sides[side], child_key(found.key, side), found.depth + 1, found.scale, found.shift, bounds[side],
+        found = [find_split(sides[side], child_key(found.node_key, side), found.depth + 1, found.scale, found.shift, bounds[side],
                             used) for side in (0, 1)]
         node.left, node.right = found[0].node, found[1].node
         return found
