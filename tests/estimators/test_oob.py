@@ -199,13 +199,6 @@ def test_a_callable_score(kind, score):
 
 
 @TASKS
-def test_float32(kind):
-    X, y = problem(kind)
-    X = X.astype(np.float32)
-    assert_estimates(fit(kind, X, y, n_estimators=30), X, y)
-
-
-@TASKS
 def test_targets_far_from_0(kind):
     X, y = problem(RandomForestRegressor)
     y = 1e9 + y if kind is RandomForestRegressor else (y > 0) - 10**9

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from helpers.device_forests import same_forest
 from scipy.sparse import issparse
-from sklearn.base import is_classifier
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.tree import DecisionTreeRegressor as PeerTree
@@ -126,17 +125,6 @@ def test_equal_probabilities_give_the_lower_class(kind):
     model = on_all_rows(kind).fit([[0]] * 4, ["b", "a", "b", "a"])
     assert model.predict_proba([[0]]).tolist() == [[0.5, 0.5]]
     assert model.predict([[0]]).tolist() == ["a"]
-
-
-@KINDS
-def test_score(kind):
-    X, y = data_of(kind)
-    model = make(kind, max_depth=4).fit(X, y)
-    predicted = model.predict(X)
-    expected = (predicted == y).mean() if is_classifier(model) else 1 - ((y - predicted) ** 2).sum() / y.var() / len(y)
-    assert model.score(X, y) == pytest.approx(expected)
-    weight = np.arange(len(y))
-    assert model.score(X, y, weight) != model.score(X, y)
 
 
 def test_feature_importances_are_those_of_the_peer():
@@ -287,14 +275,6 @@ def test_a_failed_fit_leaves_the_model_as_it_was(kind, fitted):
         if fitted:
             np.testing.assert_array_equal(model.predict(X), expected)
             assert all(np.array_equal(model.forest_.as_dict()[name], array) for name, array in arrays.items())
-
-
-@KINDS
-def test_a_refit_replaces_the_model(kind):
-    X, y = data_of(kind)
-    model = make(kind).fit(X[:, :2], y[::-1])
-    assert same_forest(model.fit(X, y), make(kind).fit(X, y))
-    assert model.n_features_in_ == X.shape[1]
 
 
 @pytest.mark.parametrize("kind", TREES)

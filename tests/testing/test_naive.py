@@ -1,6 +1,7 @@
 """The naive twin against textbook formulas, known answers and trees checked by hand."""
 
 import math
+import statistics
 import subprocess
 import sys
 from fractions import Fraction
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.rings import some
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from twins import naive
 
@@ -38,6 +39,15 @@ def test_stream_is_the_blocks_in_order():
     stream = streams.Stream(2**32 - 1, 7 + (9 << 32), 2)
     words = [w for block in range(3) for w in streams.philox((block, 0, 7, 9), (2**32 - 1, 2))]
     assert [stream.next() for _ in range(12)] == words
+
+
+@pytest.mark.parametrize("n", [1, 3 * 2**30, 2**32 - 1])
+def test_below_is_in_range_and_even(n):
+    stream = streams.Stream(0, 0, 1)
+    draws = [stream.below(n) for _ in range(3000)]
+    assert 0 <= min(draws) and max(draws) < n
+    # Within 5 standard deviations of a uniform variable's mean.
+    assert abs(np.mean(draws) - (n - 1) / 2) <= 5 * math.sqrt((n * n - 1) / 12 / 3000)
 
 
 def test_bins_of_equal_shares():
@@ -170,6 +180,28 @@ def test_squared_error_score(left, right):
     exact = error(left + right) - error(left) - error(right)
     weight = sum(w for w, _ in left + right)
     assert score == pytest.approx(float(exact), rel=1e-9, abs=1e-15 * weight)
+
+
+@given(st.lists(st.floats(-1e6, 1e6) | st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
+@example([0.0, np.nextafter(2.0, 0.0)])  # which are rounded to a power of two
+def test_quantise(y):
+    target, (centre, exponent, span) = coding.quantise(y)
+    assert max(map(abs, target)) < 2**31 and span == max(target) - min(target)
+    if min(y) == max(y):
+        assert (span, exponent, centre) == (0, 0, y[0])
+        return
+    assert max(map(abs, target)) >= 2**30 - 1  # no scale twice as fine would do
+    for v, q in zip(y, target, strict=True):
+        assert abs(Fraction(v - centre) * Fraction(2) ** exponent - q) <= Fraction(1, 2)
+
+
+@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(1, 4)), min_size=1, max_size=12))
+def test_medians(pairs):
+    y, weight = zip(*pairs, strict=True)
+    repeated = [v for v, w in pairs for _ in range(w)]
+    assert coding.median_target([float(v) for v in y], weight) == statistics.median(repeated)
+    assert scores.lower_median([scores.Record(0, 1, v, w) for v, w in pairs]) == statistics.median_low(repeated)
+    assert coding.median_target([1.7e308, 1.6e308], [3, 3]) == 0.5 * 1.7e308 + 0.5 * 1.6e308
 
 
 def test_tiny_tree_by_hand():
