@@ -214,16 +214,18 @@ def test_small_targets_stop_no_earlier():
     assert len(set(n_iterations)) == 1
 
 
-def test_a_loss_without_values_says_what_it_lacks():
-    """By default rows held out are scored by the loss."""
-
+def test_a_loss_without_values_stops_at_no_score_that_it_lacks():
     class Bare(PythonLoss):
         def gradient_hessian(self, y_true, raw_prediction):
             return raw_prediction - y_true, np.ones(len(y_true))
 
     X, y, _ = problem("squared_error")
-    with pytest.raises(NotImplementedError, match="Bare does not define loss, .*; allowed are .*, and early_stopping=False"):
-        HistGradientBoostingRegressor(Bare()).fit(X, y)
+    model = HistGradientBoostingRegressor(Bare(), random_state=0).fit(X, y)
+    assert not model.do_early_stopping_ and model.n_iter_ == model.max_iter_ == 100
+    for given in ({"early_stopping": True}, {"early_stopping": "auto", "X_val": X, "y_val": y}):
+        stopping = HistGradientBoostingRegressor(Bare(), early_stopping=given.pop("early_stopping"))
+        with pytest.raises(NotImplementedError, match="Bare does not define loss, .*; allowed are .*, and early_stopping=False"):
+            stopping.fit(X, y, **given)
     for parameters in ({"max_iter": 5}, {"early_stopping": False}, {"scoring": "r2", "learning_rate": 0.2}):
         assert HistGradientBoostingRegressor(Bare(), random_state=0, **parameters).fit(X, y).n_iter_ > 4
 

@@ -232,7 +232,8 @@ class BoostingEstimator(CallbackSupportMixin, TreeModel, BoostedTrees):
             )
         self.n_trees_per_iteration_ = self.n_bags * self._loss.n_trees_per_iteration
         n_rows, is_given = ranks.total(sum(map(len, parts))), ranks.any(to_score[0] is not None)
-        choose_values(self, n_rows, is_given)
+        has_scores = not isinstance(self.scoring, str) or self.scoring != "loss" or self._loss.has_values
+        choose_values(self, n_rows, is_given, has_scores=has_scores)
         check_support(Fit(self, self._loss.n_outputs), places)
         self._check_rows(rows)
         self._constraints = constraints_of(self, self.n_features_in_)

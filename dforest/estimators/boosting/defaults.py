@@ -26,7 +26,7 @@ SCIKIT_LEARN = {
 }  # fmt: skip
 
 
-def choose_values(estimator, n_rows, is_given, can_stop=True):
+def choose_values(estimator, n_rows, is_given, can_stop=True, has_scores=True):
     """Set `do_early_stopping_` and, for each parameter that may be "auto", the attribute of its name with an underscore.
 
     Parameters
@@ -39,11 +39,13 @@ def choose_values(estimator, n_rows, is_given, can_stop=True):
         Whether `fit` is given rows to be scored.
     can_stop : bool
         Whether rows can be held out, as far as is known. If not, only what says so stops early.
+    has_scores : bool
+        Whether `scoring` can be computed at all.
     """
     ours = estimator.defaults == "dforest"
     is_free, stops = ours and estimator.max_iter == "auto", estimator.early_stopping
     if stops == "auto":
-        stops = is_given or n_rows > STOPS_ABOVE or is_free and can_stop
+        stops = is_given or has_scores and (n_rows > STOPS_ABOVE or is_free and can_stop)
     has_many = estimator._loss.n_trees_per_iteration >= MANY_TREES  # by each bag
     most = ((MOST_OF_MANY if has_many else MOST_ITERATIONS) if stops else FEW_ITERATIONS) if is_free else estimator.max_iter
     rate = estimator.learning_rate

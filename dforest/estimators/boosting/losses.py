@@ -57,6 +57,7 @@ class Loss:
     n_sums: int = 1
 
     of_groups = False
+    has_values = True
 
     @classmethod
     def of_classes(cls, name, n_classes):
@@ -408,6 +409,17 @@ class OwnLoss:
         """See `Loss.probabilities`."""
         found = self.predict(raw)
         return found if self.n_sums > 1 else np.column_stack([1.0 - found, found])
+
+    @property
+    def has_values(self):
+        """Whether the loss says what the loss of a row is, which is tried on a row."""
+        try:
+            self.loss.values(np.zeros(1), np.zeros((1, self.n_sums)))
+        except NotImplementedError:
+            return False
+        except Exception:
+            return True  # the loss takes no such row
+        return True
 
     def values(self, raw, y):
         """See `Loss.values`."""
