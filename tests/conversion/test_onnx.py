@@ -428,6 +428,21 @@ def test_classic_operators(dtype, categories):
             assert found == pytest.approx(expected[:20], rel=2e-6, abs=2e-6), name
 
 
+@pytest.mark.parametrize("operators", ["exact", "classic"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sets_that_no_label_is_in(dtype, operators):
+    """Statistics part the training rows of a node, but, as they are in the end, no labels."""
+    X, z = data_of(52, 481727, np.float32, categories=True)
+    y = np.digitize(z, np.quantile(z, [1 / 3, 2 / 3]))
+    model = dforest.HistGradientBoostingClassifier(
+        max_iter=2, min_samples_leaf=2, categorical_features=[0, 1], random_state=481727
+    ).fit(X, y)
+    forest = model.forest_
+    tests = [node for node in np.flatnonzero(forest.feature >= 0) if forest.n_categories[forest.feature[node]]]
+    assert any(len(forest.subset_of(node)) == 0 for node in tests)
+    model.to_onnx(dtype=dtype, operators=operators)
+
+
 @pytest.mark.filterwarnings("ignore:no tree has a split")
 @pytest.mark.parametrize("loss", ["log_loss", "exponential"])
 def test_classic_operators_with_no_value_below_zero(loss):

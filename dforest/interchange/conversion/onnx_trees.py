@@ -4,6 +4,9 @@ Both are given the labels that sets of categories are of: a list with an array f
 of X. Classic operators have no sets. There a test of n labels becomes a chain of 2 n tests, from the lowest label on: whether the
 value is below the label, and whether it is at most the label. Their true sides are the two children of the node, each of which
 thus has several parents; false sides lead on. (onnxruntime 1.32 was seen to confuse tests for equality, which would be n.)
+
+A set may be empty, as that of a node of boosted trees which parted training rows by statistics that no label has in the end. To
+ONNX it is the test whether a value is below minus infinity, which is true of none.
 """
 
 from typing import NamedTuple
@@ -12,7 +15,7 @@ import numpy as np
 
 from dforest.interchange.conversion.probes import next_number, round_down
 
-_LEQ, _MEMBER = 0, 6  # modes of nodes: x <= threshold, x in a set
+_LEQ, _LT, _MEMBER = 0, 1, 6  # modes of nodes: x <= threshold, x < threshold, x in a set
 
 
 def ensemble_attributes(forest, labels, dtype, value_of_leaf):
@@ -40,6 +43,10 @@ def ensemble_attributes(forest, labels, dtype, value_of_leaf):
     left, right = inner + 1, first[tree[inner]] + forest.right_child[inner]
     true, false = _sides(left, right, has_categories, forest.missing_left[inner])
     threshold = np.where(has_categories, 0.0, forest.threshold[inner].astype(np.float64))
+    sets = [labels[feature[node]][forest.subset_of(node)] for node in inner[has_categories]]
+    mode = np.where(has_categories, _MEMBER, _LEQ).astype(np.uint8)
+    never = np.flatnonzero(has_categories)[[len(members) == 0 for members in sets]]
+    threshold[never], mode[never] = -np.inf, _LT
     # A tree that is one leaf is a test to ONNX: both sides of it are the leaf.
     alone = np.flatnonzero(is_leaf[first])
     roots = number[first]
@@ -59,13 +66,12 @@ def ensemble_attributes(forest, labels, dtype, value_of_leaf):
         "leaf_targetids": tree[is_leaf],
     }
     tensors = {
-        "nodes_modes": with_alone(np.where(has_categories, _MEMBER, _LEQ).astype(np.uint8), _LEQ),
+        "nodes_modes": with_alone(mode, _LEQ),
         "nodes_splits": round_down(with_alone(threshold, 0.0), dtype),
         "leaf_weights": value_of_leaf.astype(dtype),
     }
-    if has_categories.any():
-        sets = [np.append(labels[feature[node]][forest.subset_of(node)], dtype(np.nan)) for node in inner[has_categories]]
-        tensors["membership_values"] = np.concatenate(sets)
+    if (mode == _MEMBER).any():
+        tensors["membership_values"] = np.concatenate([np.append(members, dtype(np.nan)) for members in sets if len(members)])
     return attributes, tensors
 
 
@@ -125,7 +131,7 @@ def classic_nodes(forest, labels, dtype):
     has_categories = ~is_leaf & (forest.n_categories[feature] > 0)
     sets = [np.sort(labels[feature[node]][forest.subset_of(node)]) for node in np.flatnonzero(has_categories)]
     n_tests = np.ones(n, np.int64)
-    n_tests[has_categories] = [2 * len(members) for members in sets]
+    n_tests[has_categories] = [2 * len(members) or 1 for members in sets]
     start = np.append(0, np.cumsum(n_tests))
     left = np.minimum(np.arange(n) + 1, n - 1)  # nothing of leaves
     right = np.where(is_leaf, 0, first[tree] + forest.link)
@@ -133,17 +139,19 @@ def classic_nodes(forest, labels, dtype):
     # From here on there is an entry for each test of a node.
     owner = np.repeat(np.arange(n), n_tests)
     test, is_last, is_end = np.arange(len(owner)), np.append(owner[1:] != owner[:-1], True), is_leaf[owner]
-    is_below = has_categories[owner] & ((test - start[owner]) % 2 == 0)
+    is_never = (has_categories & (n_tests == 1))[owner]
+    is_below = has_categories[owner] & ~is_never & ((test - start[owner]) % 2 == 0)
     value = round_down(np.where(is_leaf, 0.0, forest.threshold.astype(np.float64))[owner], dtype)
     members = np.concatenate([np.zeros(0, dtype), *sets])
-    value[has_categories[owner]] = np.column_stack([next_number(members, -1), members]).ravel()
+    value[has_categories[owner] & ~is_never] = np.column_stack([next_number(members, -1), members]).ravel()
+    value[is_never] = -np.inf
     origin = start[first[tree[owner]]]
     true, false = np.where(is_below, outside[owner], inside[owner]), outside[owner]
     attributes = {
         "nodes_treeids": tree[owner],
         "nodes_nodeids": test - origin,
         "nodes_featureids": np.where(is_end, 0, feature[owner]),
-        "nodes_modes": np.where(is_end, "LEAF", "BRANCH_LEQ"),
+        "nodes_modes": np.select([is_end, is_never], ["LEAF", "BRANCH_LT"], "BRANCH_LEQ"),
         "nodes_truenodeids": np.where(is_end, 0, start[true] - origin),
         "nodes_falsenodeids": np.where(is_end, 0, np.where(is_last, start[false], test + 1) - origin),
         "nodes_missing_value_tracks_true": (is_below | (forest.missing_left & ~has_categories)[owner]).astype(np.int64),
