@@ -447,7 +447,8 @@ def boosting_memory_by_level(
     n_open = 2 * (n_ahead if problem.rules.max_leaf_nodes else n_leaves)
     entries = len(columns) * max(len(column.values) + column.has_missing for column in columns) * n_outputs * _SUMS
     histograms = min(histogram_bytes, n_open * entries) * (1 if n_ranks == 1 else 2)
-    histograms += min(kept_bytes, n_leaves * entries)
+    if not problem.rules.draw_columns(problem.n_features):  # else a node's histograms are not those that its children need
+        histograms += min(kept_bytes, n_leaves * entries)
     if n_ranks > 1 and facts.leaf == "own":  # which is asked about the rows of all ranks, in an order of their own
         scores += 3 * 40 * problem.share.n_rows
     forest, moving = bytes_of_trees(problem, n_trees, n_leaves)

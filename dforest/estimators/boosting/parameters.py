@@ -367,8 +367,8 @@ BOOSTING_PARAMETERS = (
         [StrOptions({"auto"}), "boolean"],
         """Whether growing stops when scores get no better. "auto" means that it does if `fit` is given validation rows, or if X
         has more than 10,000 rows. With ``max_iter="auto"`` it also does below that number, where rows can be held out; if they
-        can't, as a class has a single row, for example, a warning says so. With ``defaults="scikit-learn"`` it does not; nor does a
-        loss of your own stop that does not say what the loss of a row is, with ``scoring="loss"``.""",
+        can't, as a class has a single row, for example, a warning says so. With ``defaults="scikit-learn"`` it does not. Nor does
+        a loss of your own stop that does not say what the loss of a row is, with ``scoring="loss"``.""",
         of=BOOSTING,
         group=STOPPING,
     ),
