@@ -251,6 +251,36 @@ def test_ctrl_c_leaves_a_blend_of_what_is_fitted():
     assert not hasattr(first, "weights_")
 
 
+@BOTH
+def test_a_later_fit_goes_on(blend, X, y):
+    frame = pd.DataFrame(X).add_prefix("x").assign(text=np.where(np.arange(len(X)) % 3, "a", "b"))
+    blend = clone(blend).set_params(categorical_features="auto")
+    whole = clone(blend).fit(frame, y)
+    model = clone(blend).set_params(time_limit=1e-6, warm_start=True).fit(frame, y)
+    first = model.selection_[0]["seconds"]
+    model = pickle.loads(pickle.dumps(model)).set_params(time_limit=None).fit(frame.copy(), y)
+    assert_array_equal(model.weights_, whole.weights_)
+    assert_array_equal(model.oof_prediction_, whole.oof_prediction_)
+    assert_array_equal(model.predict(frame), whole.predict(frame))
+    seconds = [entry["seconds"] for entry in model.selection_]
+    assert seconds[0] == first
+    assert [entry["seconds"] for entry in model.fit(frame, y).selection_] == seconds  # nothing was left to be fitted
+    one_more = RandomForestClassifier(5) if hasattr(whole, "classes_") else RandomForestRegressor(5)
+    model.set_params(members=[*FORESTS, "boosted_trees", ("last", one_more)])
+    assert [entry["seconds"] for entry in model.fit(frame, y).selection_][:3] == seconds
+    with pytest.raises(ValueError, match="X, y or sample_weight are others than those that members were fitted to"):
+        model.fit(frame[::-1], y)
+    assert not hasattr(model.set_params(warm_start=False).fit(frame, y), "_progress")
+
+
+def test_members_with_other_parameters_are_fitted_again():
+    model = AutoForestRegressor(10, members=FORESTS, warm_start=True, random_state=0).fit(X_DIABETES, Y_DIABETES)
+    model.set_params(n_estimators=20).fit(X_DIABETES, Y_DIABETES)
+    whole = AutoForestRegressor(20, members=FORESTS, random_state=0).fit(X_DIABETES, Y_DIABETES)
+    assert_array_equal(model.predict(X_DIABETES), whole.predict(X_DIABETES))
+    assert_array_equal(model.weights_, whole.weights_)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

@@ -2,6 +2,7 @@
 
 import sys
 from abc import abstractmethod
+from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
@@ -77,11 +78,19 @@ class AutoForest(Model):
         if len(candidates) >= len(seeds):
             raise ValueError(f"members has {len(candidates)} entries; allowed are up to {len(seeds) - 1}")
         given = y if self._classes() is None else self.classes_[y]
+        progress = self._progress_on(X, given, weight, seeds)
+        seeds = progress.seeds
         fold_of = members.folds_of(y, weight, self._classes() is not None, np.random.RandomState(seeds[-1]))
         start, interrupt = perf_counter(), None
         self.selection_, fitted = [], []
         for (name, estimator), seed in zip(candidates, seeds, strict=False):
             begun = perf_counter()
+            asked = members.digest_of(estimator, seed)
+            known = progress.finished.get(name)
+            if known is not None and known.asked == asked:
+                fitted.append((name, known.estimator, known.prediction))
+                self.selection_.append({"name": name, "loss": np.nan, "weight": 0.0, "seconds": known.seconds, "note": ""})
+                continue
             if interrupt is not None:
                 self._leave_out(name, "not begun, as the fit was interrupted")
                 continue
@@ -98,11 +107,29 @@ class AutoForest(Model):
                 interrupt = error
                 self._leave_out(name, "interrupted")
                 continue
+            seconds = perf_counter() - begun
             fitted.append((name, estimator, prediction))
-            self.selection_.append({"name": name, "loss": np.nan, "weight": 0.0, "seconds": perf_counter() - begun, "note": ""})
-            self._tell(f"{name}: fitted in {self.selection_[-1]['seconds']:.1f} s")
+            progress.finished[name] = members.Finished(asked, estimator, prediction, seconds)
+            self.selection_.append({"name": name, "loss": np.nan, "weight": 0.0, "seconds": seconds, "note": ""})
+            self._tell(f"{name}: fitted in {seconds:.1f} s")
+        self.__dict__.pop("_progress", None)
+        if self.warm_start:
+            self._progress = progress
         self._blend(fitted, y, weight)
         return interrupt
+
+    def _progress_on(self, X, y, weight, seeds):
+        """The `Progress` that the fit goes on from: that of an earlier fit with ``warm_start=True``, or one without members."""
+        before = getattr(self, "_progress", None) if self.warm_start else None
+        data = members.digest_of_data(X, y, weight) if self.warm_start else None
+        if before is None:
+            return members.Progress(data, seeds, {})
+        if before.data != data:
+            raise ValueError(
+                "X, y or sample_weight are others than those that members were fitted to, with which warm_start=True goes on; "
+                "allowed are equal ones, or warm_start=False"
+            )
+        return replace(before, finished=dict(before.finished))
 
     def _one_column(self, y):
         """y as the members take it, of one axis."""

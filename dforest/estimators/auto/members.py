@@ -5,7 +5,9 @@ other member is fitted once more on each of some folds of the rows, and predicts
 """
 
 import warnings
+from dataclasses import dataclass
 
+import joblib
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
@@ -14,6 +16,7 @@ from sklearn.utils import _safe_indexing
 from dforest.config import on_host
 from dforest.errors import UnseenLabelsWarning
 from dforest.estimators.boosting.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from dforest.estimators.data.columns import columns_of
 from dforest.estimators.data.given import given_rows
 from dforest.estimators.forest.forest import (
     ExtraTreesClassifier,
@@ -35,6 +38,39 @@ REGRESSORS = {
     "extra_trees": (ExtraTreesRegressor, {"bootstrap": True}),
     "boosted_trees": (HistGradientBoostingRegressor, {"validation_folds": N_FOLDS}),
 }
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A member that has been fitted."""
+
+    asked: str  # a digest of its parameters and of its seed
+    estimator: object
+    prediction: np.ndarray  # out of sample, of all training rows
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a fit goes on from."""
+
+    data: str | None  # a digest of the training data
+    seeds: np.ndarray  # of the members, and of the division into folds
+    finished: dict  # members by name: `Finished`
+
+
+def digest_of(estimator, seed):
+    """A digest of an estimator's class and parameters, and of the seed that it will be given: str."""
+    return joblib.hash((type(estimator).__qualname__, estimator.get_params(), int(seed)))
+
+
+def digest_of_data(X, y, weight):
+    """A digest of training data, whatever kind of table X is: str."""
+    columns = columns_of(X)
+    values = X if columns is None else [columns.exact(j) for j in range(columns.n_columns)]
+    return joblib.hash((None if columns is None else columns.names, values, y, weight))
+
+
 _OWN = ("n_estimators", "categorical_features", "ordinal_features")  # parameters of a blend that members by name have, too
 
 

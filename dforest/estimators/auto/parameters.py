@@ -48,6 +48,18 @@ BLEND_PARAMETERS = (
         group=COMPUTATION,
     ),
     Parameter(
+        "warm_start",
+        "bool",
+        False,
+        ["boolean"],
+        """Whether `fit` keeps what it needs to go on: all members and their out-of-sample predictions. A later call with
+        equal data then fits those members alone that a time limit or Ctrl-C left out, that are new or whose parameters have
+        changed, and weighs all of them; the result is the blend of one uninterrupted call. Model files don't keep this,
+        pickles do.""",
+        of=BLENDS,
+        group=COMPUTATION,
+    ),
+    Parameter(
         "random_state",
         "int, RandomState or None",
         None,

@@ -49,7 +49,7 @@ from dforest.interchange.storage.values import ValueReader, ValueWriter, name_of
 _FORMAT_VERSION = 2
 _READ_VERSIONS = ("1", "2")
 # Attributes that are not written as they are: the forest; callbacks, which are of a fit and not of its model; and requests.
-_ELSEWHERE = ("forest_", "_skl_callbacks", "_metadata_request")
+_ELSEWHERE = ("forest_", "_skl_callbacks", "_metadata_request", "_progress")
 _KINDS = ESTIMATORS | BLENDED
 _WRONG = (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
