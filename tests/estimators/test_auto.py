@@ -265,7 +265,8 @@ def test_a_later_fit_goes_on(blend, X, y):
     seconds = [entry["seconds"] for entry in model.selection_]
     assert seconds[0] == first
     assert [entry["seconds"] for entry in model.fit(frame, y).selection_] == seconds  # nothing was left to be fitted
-    one_more = RandomForestClassifier(5) if hasattr(whole, "classes_") else RandomForestRegressor(5)
+    kind = RandomForestClassifier if hasattr(whole, "classes_") else RandomForestRegressor
+    one_more = kind(5, categorical_features="auto", bootstrap=True)
     model.set_params(members=[*FORESTS, "boosted_trees", ("last", one_more)])
     assert [entry["seconds"] for entry in model.fit(frame, y).selection_][:3] == seconds
     with pytest.raises(ValueError, match="X, y or sample_weight are others than those that members were fitted to"):
