@@ -237,3 +237,11 @@ def test_modules_import_each_other_in_no_circle():
         name = ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").rstrip(".")
         waiting[name] = imported(path) - {name}  # a module's own declarations
     assert not circle_of(waiting)
+
+
+def test_what_is_compiled_against_is_installed():
+    """All declarations and headers of the core, but for one of loops that no module outside uses."""
+    core = PACKAGE / "core"
+    listed = set(re.findall(r"'([\w.]+)'", (core / "meson.build").read_text(encoding="utf-8").partition("installed = {")[2]))
+    there = {path.name for kind in ("*.pxd", "*.h") for path in core.rglob(kind)}
+    assert there - listed == {"regions.h"}

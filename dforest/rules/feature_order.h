@@ -24,7 +24,10 @@
  * i & -i weights that end with that of feature i - 1. A weight that is drawn is taken off, and put back when the node is done: so
  * a draw takes time in proportion to log n.
  *
- * Random numbers are those of the stream (seed of the tree, node key of the node, DF_FEATURES): see random.h. */
+ * Random numbers are those of the stream (seed of the tree, node key of the node, DF_FEATURES): see random.h.
+ *
+ * A node tries its features in *rounds*: max_features features; as many more as turned out to be constant, if constant features
+ * don't count; and then one by one, until one has a valid cut. */
 #ifndef DFOREST_RULES_FEATURE_ORDER_H
 #define DFOREST_RULES_FEATURE_ORDER_H
 
@@ -105,6 +108,16 @@ static inline uint32_t df_draw_feature(df_stream *stream, uint32_t *order, uint3
     order[n_drawn] = feature;
     swapped[n_drawn] = place;
     return feature;
+}
+
+/* Whether a node tries another round, after it has drawn n_drawn of n features, of which n_counted count among max_features. */
+static inline int df_tries_more(int64_t n_drawn, int64_t n, int64_t n_counted, int64_t max_features, int has_cut) {
+    return n_drawn < n && (n_counted < max_features || !has_cut);
+}
+
+/* How many features that count the next round has at most. */
+static inline int64_t df_round_size(int64_t n_counted, int64_t max_features) {
+    return n_counted < max_features ? max_features - n_counted : 1;
 }
 
 /* Undo the swaps of all n_drawn draws: the order is 0, 1, 2, ... again. */

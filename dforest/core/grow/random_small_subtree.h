@@ -222,10 +222,10 @@ DF_INLINE void df_small_search_random(df_small_subtree *small, const int kind, d
     }
     drafts.row = row;
     drafts.word = word;
-    while (n_drawn < small->n_features && (n_counted < small->max_features || node->feature < 0)) {
-        int64_t most = small->max_features - n_counted;
+    while (df_tries_more(n_drawn, small->n_features, n_counted, small->max_features, node->feature >= 0)) {
+        int64_t most = df_round_size(n_counted, small->max_features);
         int best, n_room;
-        most = most < 1 ? 1 : most > DF_DRAFTS ? DF_DRAFTS : most;
+        most = most > DF_DRAFTS ? DF_DRAFTS : most;
         drafts.n = 0;
         while (n_drawn < small->n_features && drafts.n < most) {
             const uint32_t feature = df_draw_feature(stream, small->features, small->swapped, n_drawn, small->n_features);

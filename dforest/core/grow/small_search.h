@@ -443,8 +443,8 @@ DF_INLINE void df_small_search_in(df_small_subtree *small, const int kind, df_sm
         return;
     df_small_order_values(small, kind, open->run, node->n, room, &values);
     df_small_draws_open(&draws, small->seed, node->key, node->words, small->features, small->swapped, small->n_features);
-    while (draws.n_drawn < small->n_features && (n_counted < small->max_features || node->feature < 0)) {
-        const int64_t wanted = n_counted < small->max_features ? small->max_features - n_counted : 1;
+    while (df_tries_more(draws.n_drawn, small->n_features, n_counted, small->max_features, node->feature >= 0)) {
+        const int64_t wanted = df_round_size(n_counted, small->max_features);
         int n_constant, in = 0, at = 0;
         float highest;
         n_counted += df_small_draw_tries(small, node, differing, wanted, &draws, &tries);
@@ -453,7 +453,7 @@ DF_INLINE void df_small_search_in(df_small_subtree *small, const int kind, df_sm
         highest = df_small_try(small, kind, &values, &tries, node, open, room, &n_constant);
         n_counted -= small->skip_constant ? n_constant : 0;
         if (highest > 0.0f) {
-            const int is_last = n_counted >= small->max_features || draws.n_drawn == small->n_features;
+            const int is_last = !df_tries_more(draws.n_drawn, small->n_features, n_counted, small->max_features, 1);
             const double score = df_small_choose(small, kind, &tries, open, room, highest, best, is_last, &in, &at);
             if (score < 0.0)
                 continue;

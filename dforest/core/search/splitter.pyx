@@ -11,7 +11,7 @@ from dforest.core.prefetch cimport df_prefetch
 from dforest.core.threads cimport WAIT_LOCK, PyThread_acquire_lock, PyThread_release_lock
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, ORDINAL, code_at, code_t, data_code, in_subset, midpoint_of, number_at
 from dforest.rules.cut cimport df_last_left, df_threshold_code
-from dforest.rules.feature_order cimport DF_MANY_FEATURES
+from dforest.rules.feature_order cimport DF_MANY_FEATURES, df_round_size, df_tries_more
 from dforest.rules.numerics cimport df_power
 from dforest.rules.random cimport DF_THRESHOLD, df_below, df_feature_key, df_stream, df_stream_open, df_uniform
 
@@ -413,16 +413,15 @@ cdef class Splitter:
         self.forget_constants_from(node.depth)
         self.cuts.open_node(node)
         self.order.open(self.seed, node.key)
-        # By rounds: max_features features; as many more as were constant, if these don't count; one by one. And one by one to the
-        # first that has a cut, if no other can be better.
+        # By rounds (feature_order.h); and one by one to the first that has a cut, if no other can be better.
         if self.present is not None and self.present.find(node, self.order, self.max_features, self.skip_constant_features):
             self.try_present(node, out)
             n_features = 0
         if self.order.n_first > 0:
             self.try_next(node, self.order.n_first, False, out)
-        while self.order.n_drawn < n_features and (n_counted < self.max_features or out.feature < 0):
+        while df_tries_more(self.order.n_drawn, n_features, n_counted, self.max_features, out.feature >= 0):
             n_drawn = self.order.n_drawn
-            n_varying = self.try_next(node, 1 if takes_first else max(1, self.max_features - n_counted),
+            n_varying = self.try_next(node, 1 if takes_first else df_round_size(n_counted, self.max_features),
                                       self.skip_constant_features, out)
             if takes_first and out.feature >= 0:
                 break

@@ -304,7 +304,7 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_work
         df_pop_constant_features(shared, features, (uint32_t) shared->node.open_node.depth);
         df_stream_open(&shared->stream, shared->node.open_node.seed, shared->node.open_node.key, DF_FEATURES);
     });
-    while (shared->n_drawn < p->n_features && (shared->n_counted < p->max_features || shared->best.feature < 0)) {
+    while (df_tries_more(shared->n_drawn, p->n_features, shared->n_counted, p->max_features, shared->best.feature >= 0)) {
         const bool is_extra = shared->n_counted >= p->max_features; // then the first that has a cut is taken
         group.each([&](int64_t item) {
             if (item > 0)
