@@ -384,12 +384,9 @@ class Colours:
 
 
 @validate_params(
-    {
-        **DRAWN,
-        "out_file": [str, None, HasMethods("write")],
-        **dict.fromkeys(("leaves_parallel", "rotate", "special_characters"), ["boolean"]),
-        "fontname": [str],
-    },
+    DRAWN
+    | {"out_file": [str, None, HasMethods("write")], "fontname": [str]}
+    | dict.fromkeys(("leaves_parallel", "rotate", "special_characters"), ["boolean"]),
     prefer_skip_nested_validation=True,
 )
 def export_graphviz(

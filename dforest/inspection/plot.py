@@ -29,7 +29,7 @@ WIDEST_STRETCH = 1.6  # of the distances between boxes where the axes have room
 
 
 @validate_params(
-    {**DRAWN, "ax": "no_validation", "fontsize": [Interval(Integral, 1, None, closed="left"), None]},
+    DRAWN | {"ax": "no_validation", "fontsize": [Interval(Integral, 1, None, closed="left"), None]},
     prefer_skip_nested_validation=True,
 )
 def plot_tree(
