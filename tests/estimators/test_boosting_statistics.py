@@ -59,13 +59,13 @@ def test_statistics_are_those_of_the_twin(kind, is_weighted):
     more = {**more, "sample_weight": weight} if is_weighted else more
     captured = {}
 
-    def deal(sample, *given):
-        captured["fold"] = own_deal(sample, *given)
+    def allocate(sample, *given):
+        captured["fold"] = own_allocate(sample, *given)
         return captured["fold"]
 
-    own_deal = base.Sample.deal
+    own_allocate = base.Sample.allocate
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(base.Sample, "deal", deal)
+        patch.setattr(base.Sample, "allocate", allocate)
         model, statistics, _ = fit_and_look(model, X, y, **more)
     baseline = np.array(model.forest_.objective.baseline)
     if kind in ("numbers", "two outputs"):

@@ -8,6 +8,7 @@ Beside it, each kind has an `Objective` (`dforest.core.objective`), which says w
 import numpy as np
 from scipy.sparse import issparse
 
+from dforest.estimators.kinds import Forest
 from dforest.estimators.scoring import named_scorer
 
 MOST_TRIED = 10_000  # rows on which a scorer is tried before trees are grown
@@ -26,7 +27,7 @@ class Target:
 
     def read(self, model, partitions):
         """The partitions that trees are grown on, with y as it is checked and encoded, given those that `fit` was given."""
-        if any(issparse(partition.y) for partition in partitions):
+        if isinstance(model, Forest) and any(issparse(partition.y) for partition in partitions):  # trees check y later
             raise ValueError(
                 "y is a sparse matrix: sparse multilabel-indicator for y is not supported. Allowed are arrays of one axis"
             )
