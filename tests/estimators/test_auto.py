@@ -274,6 +274,13 @@ def test_a_later_fit_goes_on(blend, X, y):
     assert not hasattr(model.set_params(warm_start=False).fit(frame, y), "_progress")
 
 
+def test_members_whose_parameters_have_no_digest():
+    """A function without a name can't be pickled, of which digests are made; only fits that may go on need one."""
+    forest = RandomForestRegressor(5, oob_score=lambda true, predicted: -np.abs(true - predicted).mean(), random_state=0)
+    blend = AutoForestRegressor(members=[("forest", forest)], random_state=0).fit(X_DIABETES, Y_DIABETES)
+    assert list(blend.named_estimators_) == ["forest"]
+
+
 def test_members_with_other_parameters_are_fitted_again():
     model = AutoForestRegressor(10, members=FORESTS, warm_start=True, random_state=0).fit(X_DIABETES, Y_DIABETES)
     model.set_params(n_estimators=20).fit(X_DIABETES, Y_DIABETES)

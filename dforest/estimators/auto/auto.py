@@ -85,7 +85,7 @@ class AutoForest(Model):
         self.selection_, fitted = [], []
         for (name, estimator), seed in zip(candidates, seeds, strict=False):
             begun = perf_counter()
-            asked = members.digest_of(estimator, seed)
+            asked = members.digest_of(estimator, seed) if self.warm_start else None
             known = progress.finished.get(name)
             if known is not None and known.asked == asked:
                 fitted.append((name, known.estimator, known.prediction))

@@ -44,7 +44,7 @@ REGRESSORS = {
 class Finished:
     """A member that has been fitted."""
 
-    asked: str  # a digest of its parameters and of its seed
+    asked: str | None  # a digest of its parameters and of its seed, if a later fit may go on
     estimator: object
     prediction: np.ndarray  # out of sample, of all training rows
     seconds: float
