@@ -12,16 +12,15 @@ import numpy as np
 
 from dforest.core.boost.quantiles import find_quantiles
 from dforest.core.boost.tried_columns import TriedColumns
-from dforest.core.forest.assembly import TreeArrays
 from dforest.core.integer_weights import integer_weights
-from dforest.core.tree.layout import lay_out, number_children
 from dforest.engines.driver import Driver
+from dforest.engines.nodes import Nodes
 from dforest.rules import arrays, boosting
 from dforest.rules.records import constants, record
 
 N_LEAF_WORDS = 3  # beside values: rows twice, and 0
 NODES_AT_ONCE = 4096  # whose quantiles are looked for, as each takes 2 KiB for the weights of bytes
-_NAMES_OF_NODES = ("seed", np.uint32), ("key", np.uint64), ("depth", np.int64)   # what decides the columns that a node tries
+_NAMES_OF_NODES = ("seed", np.uint32), ("key", np.uint64), ("depth", np.int64)  # what decides the columns that a node tries
 
 
 @dataclass
@@ -162,32 +161,30 @@ class BoostingDriver(Driver):
     def __init__(self, iterations, words, has_tail, seed):
         n_bounds = 0 if iterations.monotonic_csts is None else len(words)
         super().__init__(
-            iterations.problem.rules.max_leaf_nodes,
+            iterations.problem,
+            iterations.shard,
             subtree_up_to=-1,
-            node=np.zeros(0, record("df_open_node")),
             parent=np.zeros(0, np.int64),
             cut=np.zeros(0, record("df_boost_cut")),
             subset=np.zeros(0, object),  # of the cut: of categories, a bit for each code that goes left
-            score=np.zeros(0),  # the gain
-            unit=np.zeros(0, np.int32),
             # The exponents of the quantised gradients of the node's rows, by output, and the heaviest of the rows that these were
             # chosen for.
             exponents=np.zeros((0, len(words), 2), np.int32),
             reference=np.zeros(0),
-            # With constraints, the bounds of the node's steps by output, in units of predictions, and where the cut parts them.
+            # Bounds of the node's steps by output, in units of predictions, and where the cut parts them.
             bounds=np.zeros((0, n_bounds, 2)),
             midpoints=np.zeros((0, n_bounds)),
         )
         self.iterations, self.words, self.has_tail, self.seed = iterations, words, has_tail, seed
-        self.rules, self.weights, self.shard = iterations.problem.rules, iterations.weights, iterations.shard
-        self.monotonic_csts = iterations.monotonic_csts
+        self.weights, self.monotonic_csts = iterations.weights, iterations.monotonic_csts
 
     def ahead(self, n_leaves):
         return self.iterations.ahead
 
     def grow(self):
         """Grow the tree, and add its values to the raw predictions: `TreeArrays`."""
-        return self._assemble(*self.grow_nodes(arrays.roots(np.array([self.shard.n_rows]), np.array([self.seed]))))
+        (tree,) = self.grow_trees(arrays.roots(np.array([self.shard.n_rows]), np.array([self.seed])))
+        return tree
 
     def evaluate(self, nodes, parents):
         rules, n = self.rules, len(nodes)
@@ -239,11 +236,8 @@ class BoostingDriver(Driver):
         given = self.rules.l1, self.rules.l2, np.ascontiguousarray(narrow[:, 0]), self.weights.unit
         return boosting.gains(*columns, *given, self.monotonic_csts is not None)
 
-    def partition(self, numbers):
-        nodes, cuts = self.table["node"][numbers], self.table["cut"][numbers]
-        n_left = self.shard.partition(nodes, cuts, self.table["subset"][numbers].tolist())
-        nothing = np.zeros(len(numbers))  # nodes have their bounds in the table
-        return arrays.children(nodes, n_left, nothing.astype(np.int32), nothing)
+    def directions(self, cuts):
+        return np.zeros(len(cuts), np.int32), np.zeros(len(cuts))  # nodes have their bounds in the table
 
     def _narrow(self, exponents):
         """The exponents of narrow gradients and hessians, given those of quantised ones."""
@@ -293,48 +287,42 @@ class BoostingDriver(Driver):
             number = int(self.table["parent"][number])
         return sorted(found)
 
-    def _assemble(self, roots, feature, children):
-        """Find the values of all nodes, add those of leaves to the raw predictions, and write the tree in preorder."""
-        at, _, ends = lay_out(roots, feature, children, np.zeros(0, np.int64))
-        numbers, in_tree = np.empty(ends[-1], np.int64), np.flatnonzero(at >= 0)
-        numbers[at[in_tree]] = in_tree
-        feature = feature[numbers]
-        is_leaf, right = feature < 0, np.zeros(len(numbers), np.uint32)
-        number_children(feature, right)
-        values = self._values(numbers, is_leaf, children)
-        leaves = self.table["node"][numbers[is_leaf]]
+    def describe(self, numbers, feature):
+        """Find the values of all nodes, and add those of leaves to the raw predictions."""
+        is_leaf = feature < 0
+        values = self._values(numbers, is_leaf)
+        leaves, cuts = self.table["node"][numbers[is_leaf]], self.table["cut"][numbers]
         self.shard.update_raw_predictions(leaves, values[is_leaf])
         words = np.zeros((len(leaves), N_LEAF_WORDS + len(self.words)), np.int64)
         words[:, 0] = words[:, 1] = leaves["n"]
         words[:, 2:-1] = values[is_leaf].view(np.int64)
-        cuts = self.table["cut"][numbers]
-        thresholds, lengths, subsets = np.zeros(len(numbers)), [], [np.zeros(0, np.uint64)]
+        thresholds, subsets = np.zeros(len(numbers)), [np.zeros(0, np.uint64)]
         for i in np.flatnonzero(~is_leaf).tolist():
             if self.iterations.is_category[feature[i]]:
                 thresholds[i] = np.nan
                 n_categories = len(self.iterations.values[feature[i]])
                 subsets.append(_payload(self.table["subset"][numbers[i]], cuts["missing_left"][i], n_categories))
-                lengths.append(len(subsets[-1]))
             else:
                 thresholds[i] = self.iterations.values[feature[i]][cuts["code"][i]]
         of_nodes = values if self.iterations.leaf == "newton" else np.zeros_like(values)
         gains = boosting.absolute_gains(self.table["score"][numbers], self.table["unit"][numbers], self.weights.unit)
         inner = np.column_stack([of_nodes, gains])[~is_leaf]
         missing_left = (cuts["missing_left"] != 0) & ~is_leaf
-        payloads = np.array(lengths, np.int64), np.concatenate(subsets)
-        return TreeArrays(feature, thresholds, right, missing_left, words, inner, *payloads)
+        payloads = np.array([len(subset) for subset in subsets[1:]], np.int64), np.concatenate(subsets)
+        return Nodes(feature, thresholds, missing_left, words, inner, *payloads)
 
-    def _values(self, numbers, is_leaf, children):
-        """What each node of the tree adds to raw predictions, or would add as a leaf, given its nodes in preorder.
+    def _values(self, numbers, is_leaf):
+        """What each node of the tree adds to raw predictions, or would add as a leaf, given their numbers, ascending.
 
         Returns
         -------
         ndarray of shape (n_nodes, n_outputs), dtype float64
         """
         if self.iterations.leaf != "newton":
-            return self._weighed_values(numbers, is_leaf, children)
-        nodes, exponents, leaves = self.table["node"], self.table["exponents"], numbers[is_leaf]
-        in_vain = np.array([number for number in leaves.tolist() if number in self.children], np.int64)  # divided
+            return self._weighed_values(numbers, is_leaf)
+        nodes, exponents, children = (self.table[name] for name in ("node", "exponents", "children"))
+        leaves = numbers[is_leaf]
+        in_vain = leaves[children[leaves].any(axis=1)]  # divided
         if self._may_be_light and len(in_vain):  # rows below them may have integers of other exponents
             self.shard.quantise_again(nodes[in_vain], np.ldexp(1.0, exponents[in_vain]))
         self._weigh_leaves(leaves)
@@ -365,7 +353,7 @@ class BoostingDriver(Driver):
         loss = self.iterations.problem.loss
         return self.rules.max_delta_step, loss.is_damped, loss.n_trees_per_iteration
 
-    def _weighed_values(self, numbers, is_leaf, children):
+    def _weighed_values(self, numbers, is_leaf):
         """`_values` of leaves that are quantiles, Huber's, or said by the loss; with bounds, inner nodes get such values too."""
         nodes = self.table["node"]
         values = np.zeros((len(nodes), len(self.words)))
@@ -380,7 +368,7 @@ class BoostingDriver(Driver):
         if self.monotonic_csts is not None:
             parents = np.ascontiguousarray(numbers[~is_leaf])
             monotonic_csts = self.monotonic_csts[self.table["cut"]["feature"][parents]]
-            bounds = boosting.bounds_of_values(values, parents, np.ascontiguousarray(children[parents]), monotonic_csts)
+            bounds = boosting.bounds_of_values(values, parents, self.table["children"][parents], monotonic_csts)
             values = boosting.clip(values, bounds)
         return values[numbers]
 

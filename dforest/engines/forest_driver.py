@@ -7,9 +7,7 @@ import numpy as np
 
 from dforest.core.class_lists import ClassLists
 from dforest.core.search.feature_order import FeatureOrder
-from dforest.core.tree.layout import lay_out, take_ranges
 from dforest.engines.driver import Driver
-from dforest.engines.nodes import Nodes
 from dforest.rules import arrays, outputs
 from dforest.rules.records import record
 
@@ -36,24 +34,13 @@ class ForestDriver(Driver):
     """
 
     def __init__(self, problem, layout, shard, subtree_up_to, histogram_bytes, extra_features, labels=None):
-        super().__init__(
-            problem.rules.max_leaf_nodes,
-            subtree_up_to,
-            node=np.zeros(0, record("df_open_node")),
-            cut=np.zeros(0, record("df_split")),
-            score=np.zeros(0),
-            unit=np.zeros(0, np.int32),
-            subset=np.zeros((0, layout.subset_words), np.uint64),
-        )
-        self.limits = problem.rules.limits(problem.n_rows)
-        self.impurity_threshold = problem.rules.impurity_threshold
-        self.splitter = problem.splitter
-        self.n_features = problem.n_features
+        cut, subset = np.zeros(0, record("df_split")), np.zeros((0, layout.subset_words), np.uint64)
+        super().__init__(problem, shard, subtree_up_to, cut=cut, subset=subset)
+        self.limits = self.rules.limits(problem.n_rows)
+        self.splitter, self.n_features = problem.splitter, problem.n_features
         self.order = FeatureOrder(problem.n_features)
-        self.impurity_of = problem.criterion.impurity_of
-        self.layout, self.shard, self.labels = layout, shard, labels
+        self.layout, self.labels = layout, labels
         self.histogram_bytes, self.extra_features = histogram_bytes, extra_features
-        self.leaf_starts = None  # where the draws of each tree's leaves begin: see `grow`
         self.rows = None  # of all draws, once they are asked for
 
     def grow(self, keep_leaves=False):
@@ -62,16 +49,19 @@ class ForestDriver(Driver):
         Parameters
         ----------
         keep_leaves : bool, default=False
-            Whether to remember for `record_table` where the draws of leaves are, of which the shard has to tell: see
-            `Subtrees.leaf_firsts`.
+            Whether to remember for `record_table` where the draws of leaves are.
         """
         totals, extents = self._set_root_weights()
         if self.layout.n_label_ranks:
             self._order_labels(totals, extents)
-        return self._assemble(*self.grow_nodes(self.shard.roots), keep_leaves)
+        objective, trees = self.layout.objective, self.grow_trees(self.shard.roots, keep_leaves)
+        return (_listed(tree, objective) for tree in trees) if objective.lists_classes else trees
 
     def ahead(self, n_leaves):
         return max(MIN_AHEAD, n_leaves // 2)
+
+    def directions(self, cuts):
+        return self.layout.table["monotonic_cst"][cuts["feature"]], cuts["midpoint"].copy()
 
     def record_table(self, t):
         """Which rows the leaves of tree t have, if that is kept: as `leaf_table` in `dforest/core/grow/tree.pxd` says."""
@@ -127,7 +117,7 @@ class ForestDriver(Driver):
             totals, extents = self.shard.add_up(open_nodes, None)
             is_pure = self._rescale(open_nodes, totals, extents) if scales_targets else arrays.have_one_class(totals)
         is_leaf = is_pure | arrays.are_leaves(self.limits, open_nodes, totals)
-        if self.impurity_threshold > 0.0:
+        if self.rules.impurity_threshold > 0.0:
             is_leaf |= arrays.are_pure_enough(self.limits, self._impurities(open_nodes, totals))
         return totals, of_outputs, is_leaf
 
@@ -160,7 +150,7 @@ class ForestDriver(Driver):
     def _impurities(self, open_nodes, totals):
         objective = self.layout.objective
         if not objective.keeps_values:
-            return np.array([self.impurity_of(total) for total in totals])
+            return np.array([self.problem.criterion.impurity_of(total) for total in totals])
         words = self.shard.leaf_words(_grown(open_nodes))
         return words[:, objective.leaf_words["leaf_impurity"]].copy().view(np.float64)[:, 0]
 
@@ -176,11 +166,6 @@ class ForestDriver(Driver):
         units = arrays.absolute_exponents(self.layout.criterion_number, *exponents)
         cuts["feature"][~arrays.decrease_enough(self.limits, scores, units, nodes["root_weight"].copy())] = -1
         return {"cut": cuts, "score": scores, "unit": units, "subset": subsets}
-
-    def partition(self, numbers):
-        nodes, cuts = self.table["node"][numbers], self.table["cut"][numbers]
-        n_left = self.shard.partition(nodes, cuts, self.table["subset"][numbers])
-        return arrays.children(nodes, n_left, self.layout.table["monotonic_cst"][cuts["feature"]], cuts["midpoint"].copy())
 
     def _search(self, open_nodes, totals, of_outputs):
         """The best cut of each node, as `df_split`, and its subset; feature -1 where there is none."""
@@ -224,38 +209,19 @@ class ForestDriver(Driver):
         histograms = self.shard.count(open_nodes, features, ranges, of_outputs)
         return self.shard.find_cuts(open_nodes, totals, of_outputs, features, ranges, histograms)
 
-    def _assemble(self, roots, feature, children, keep_leaves):
-        """The trees' arrays."""
-        nodes, cuts = self.table["node"], self.table["cut"]
-        subtrees = self.shard.grow_subtrees(np.concatenate([nodes[:0], *self.subtrees]))
-        at_large, at_subtree, starts = lay_out(roots, feature, children, subtrees.lengths)
-        kept = np.flatnonzero(at_large >= 0)
-        large, at_large = _grown(nodes[kept]), at_large[kept]
+    def describe(self, numbers, feature):
+        nodes, cuts = _grown(self.table["node"][numbers]), self.table["cut"][numbers]
         for name in ("code", "above", "missing_left", "only_missing", "threshold"):
-            large[name] = cuts[name][kept]
-        large["feature"] = feature[kept]
-        keeping = self.layout.with_words(large["feature"])
+            nodes[name] = cuts[name]
+        nodes["feature"] = feature
+        keeping = self.layout.with_words(feature)
         words = np.zeros((0, self.layout.n_leaf_words), np.int64)
         if len(keeping):
-            words = self.shard.leaf_words(large[keeping])
+            words = self.shard.leaf_words(nodes[keeping])
         if self.layout.bounds_fractions:
-            arrays.bound_fractions(words, large[keeping])
-        missing_left = (large["missing_left"] != 0) & (large["feature"] >= 0)
-        described = large["feature"].copy(), self.layout.thresholds(large), missing_left
-        nodes = Nodes.join([self.layout.nodes_of(*described, self.table["subset"][kept], words), subtrees.nodes])
-        # Each large node and each subtree is a range of the nodes; the ranges are brought into preorder.
-        lengths = np.concatenate([np.ones_like(kept), subtrees.lengths])
-        at = np.full(starts[-1], -1)
-        at[np.concatenate([at_large, at_subtree])] = np.arange(len(lengths))
-        order = at[at >= 0]
-        firsts, lengths = (np.cumsum(lengths) - lengths)[order], lengths[order]
-        ordered = nodes.take(firsts, lengths)
-        if keep_leaves:
-            found = np.concatenate([large["first"][large["feature"] < 0], subtrees.leaf_firsts])
-            found = take_ranges(found, *nodes.leaf_ranges(firsts, lengths))
-            self.leaf_starts = np.split(found, ordered.leaf_ranges(starts[:-1], np.diff(starts))[0][1:])
-        trees = ordered.trees(starts)
-        return (_listed(tree, self.layout.objective) for tree in trees) if self.layout.objective.lists_classes else trees
+            arrays.bound_fractions(words, nodes[keeping])
+        missing_left = (nodes["missing_left"] != 0) & (feature >= 0)
+        return self.layout.nodes_of(feature, self.layout.thresholds(nodes), missing_left, self.table["subset"][numbers], words)
 
 
 def _listed(tree, objective):

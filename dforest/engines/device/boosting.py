@@ -382,7 +382,7 @@ class DeviceBoostingShard(BoostingShard):
         nodes = self._with_others(open_nodes)
         n = len(open_nodes)
         times = len(nodes) // n
-        n_left = self._partition(nodes, np.concatenate([cuts] * times), subsets * times)
+        n_left = self._partition(nodes, np.concatenate([cuts] * times), np.concatenate([subsets] * times))
         if len(nodes) > n:
             nothing = np.zeros(n)
             children = arrays.children(nodes[n:], n_left[n:], nothing.astype(np.int32), nothing)

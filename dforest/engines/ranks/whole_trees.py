@@ -68,9 +68,7 @@ class WholeTrees:
         grown = []
         for i, open_node in enumerate(open_nodes[rank::size]):
             of_tree = [slice(end[i] - length[i], end[i]) for end, length in zip(ends, lengths, strict=True)]
-            own = (
-                np.concatenate([part[some] for part, some in zip(sent, of_tree, strict=True)]) for sent in (records, weights)
-            )
+            own = (np.concatenate([part[some] for part, some in zip(sent, of_tree, strict=True)]) for sent in (records, weights))
             grown.append(self._grow(open_node, label_ranks, *own))
         return self._collect(grown, len(open_nodes))
 
