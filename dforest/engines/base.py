@@ -135,6 +135,8 @@ class Session(ABC):
     Parameters
     ----------
     problem : Problem or BoostingProblem
+    recorder : Stopwatch
+        What keeps how long growing takes, and reports it.
 
     Attributes
     ----------
@@ -144,8 +146,8 @@ class Session(ABC):
 
     n_together = 1
 
-    def __init__(self, problem):
-        self.problem = problem
+    def __init__(self, problem, recorder):
+        self.problem, self._recorder = problem, recorder
         self._leaves = {}  # of training rows, by tree: see `leaves`
         self._n_trees = 0  # that sinks have taken
 
@@ -186,9 +188,10 @@ class Session(ABC):
         self._n_wanted = trees.stop
         step = None if self.problem.after_tree is None else self.problem.after_tree.apply
         ordered, at_once = InOrder(sink, trees.start, step), max(1, TREES_AT_ONCE // self.n_together) * self.n_together
-        for first in range(trees.start, trees.stop, at_once):
-            if ordered.is_open:
-                self._grow(range(first, min(first + at_once, trees.stop)), ordered, keep_leaves)
+        with self._recorder.timed("train"):
+            for first in range(trees.start, trees.stop, at_once):
+                if ordered.is_open:
+                    self._grow(range(first, min(first + at_once, trees.stop)), ordered, keep_leaves)
         self._n_trees += ordered.n_put
 
     @abstractmethod
@@ -222,9 +225,46 @@ class Session(ABC):
             raise ValueError(f"tree={tree}, but the last call of grow kept the leaves of {kept}")
         return self._leaves[tree]
 
-    @abstractmethod
     def report(self):
         """What growing took so far: a `dforest.engines.fit_report.FitReport`."""
+        return self._recorder.report(self._n_trees)
+
+
+class BoostingSession(Session):
+    """An engine at work on a `BoostingProblem`; see `Session`. A call of `grow` is for the trees of whole iterations.
+
+    Parameters
+    ----------
+    problem : BoostingProblem
+    grower : Booster or Iterations
+        What has the method `grow_iteration`, which returns the `TreeArrays` of an iteration in a list, and the attribute
+        `raw_sums`: `dforest.core.boost.booster` on the processor, `dforest.engines.boosting_driver` on devices and ranks.
+    recorder : Stopwatch
+    """
+
+    def __init__(self, problem, grower, recorder):
+        super().__init__(problem, recorder)
+        self.n_together = problem.n_trees_per_iteration
+        self._grower = grower
+
+    def close(self):
+        self._grower = None
+
+    @property
+    def raw_sums(self):
+        """What offsets and leaf values of the rows here add up to: ndarray of shape (n_sums, n_rows), dtype float64; lent."""
+        return self._grower.raw_sums
+
+    def _take_targets(self):
+        raise ValueError("the targets of boosted trees do not change between trees")
+
+    def _grow(self, trees, sink, keep_leaves):
+        if keep_leaves:
+            raise ValueError("it is not told which leaves the rows reach while boosted trees are grown")
+        for first in range(trees.start, trees.stop, self.n_together):
+            for number, arrays in enumerate(self._grower.grow_iteration(), first):
+                if not sink.put(GrownTree(number, arrays, 1.0)):
+                    return
 
 
 class Engine(ABC):
@@ -264,7 +304,7 @@ class Engine(ABC):
 
     @abstractmethod
     def open(self, problem):
-        """A `Session` for a problem, or, for a `BoostingProblem`, a `dforest.engines.boosting.BoostingSession`.
+        """A `Session` for a problem, or, for a `BoostingProblem`, a `BoostingSession`.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """The driver of boosted trees: how nodes are evaluated, what their leaves are, and the trees of one iteration after another.
 
-The shard (`dforest.engines.shard.BoostingShard`) has the rows, and `dforest.engines.driver` has the loop. The rules are those of
-`rules/boost.h`.
+The shard (`dforest.engines.device.boosting.BoostingShard`) has the rows, and `dforest.engines.driver` has the loop. The rules are
+those of `rules/boost.h`.
 
 Leaves that are no Newton steps are weighted quantiles of what their rows lack (`dforest.core.boost.quantiles`).
 """
@@ -83,16 +83,13 @@ class Iterations:
     ----------
     problem : BoostingProblem
         Its columns are the shard's; their values are those of all shards.
-    weights : RowWeights
     shard : BoostingShard
-    ahead : int, default=1
-        How many nodes are divided at once, if there is a limit on leaves.
     is_wide : bool, default=False
         Whether words are wide wherever there are Hessians, for tests.
     """
 
-    def __init__(self, problem, weights, shard, ahead=1, is_wide=False):
-        self.problem, self.weights, self.shard, self.ahead, self.is_wide = problem, weights, shard, ahead, is_wide
+    def __init__(self, problem, shard, is_wide=False):
+        self.problem, self.weights, self.shard, self.is_wide = problem, shard.weights, shard, is_wide
         self.n_trees = problem.n_grown
         ordinal = constants()["DF_ORDINAL"]
         # Thresholds, by code.
@@ -179,7 +176,7 @@ class BoostingDriver(Driver):
         self.weights, self.monotonic_csts = iterations.weights, iterations.monotonic_csts
 
     def ahead(self, n_leaves):
-        return self.iterations.ahead
+        return self.shard.ahead
 
     def grow(self):
         """Grow the tree, and add its values to the raw predictions: `TreeArrays`."""

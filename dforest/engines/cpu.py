@@ -5,8 +5,7 @@ import numpy as np
 from dforest.core.boost.booster import Booster
 from dforest.core.data import DataView
 from dforest.core.grow.trainer import Trainer
-from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
-from dforest.engines.boosting import BoostingSession
+from dforest.engines.base import BoostingSession, Engine, GrownTree, Session, leaves_of_rows
 from dforest.engines.fit_report import Stopwatch
 from dforest.engines.memory import boosting_memory, forest_memory
 from dforest.engines.problem import BoostingProblem
@@ -43,7 +42,7 @@ class CpuSession(Session):
     """Threads at work on a problem; see `Session`. The growers of the threads keep their scratch from call to call."""
 
     def __init__(self, problem, n_threads):
-        super().__init__(problem)
+        super().__init__(problem, Stopwatch(CpuEngine.name))
         targets = problem.targets
         given = targets.classes, targets.numbers, targets.weight, problem.monotonic_csts, problem.X, targets.exact_weight_or_room
         self._data = DataView(problem.columns, *given, targets.response)
@@ -51,7 +50,6 @@ class CpuSession(Session):
             self._data, problem.objective, problem.criterion, problem.splitter, problem.rules, problem.sampling, n_threads,
             drawn=problem.drawn,
         )  # fmt: skip
-        self._stopwatch = Stopwatch(CpuEngine.name)
 
     def close(self):
         self._data = self._trainer = None
@@ -72,15 +70,11 @@ class CpuSession(Session):
                 self._leaves[number] = leaves_of_rows(problem.n_rows, rows, is_first, arrays.feature)
             return sink.put(GrownTree(number, arrays, problem.targets.weight_unit if unit is None else unit))
 
-        with self._stopwatch.timed("train"):
-            self._trainer.grow(trees, problem.seeds_of(trees), put, weigh_draws, keep_leaves)
+        self._trainer.grow(trees, problem.seeds_of(trees), put, weigh_draws, keep_leaves)
 
     def _weigh_draws(self, seed):
         """`Problem.weigh_draws` of a single tree."""
         return tuple(of_trees[0] for of_trees in self.problem.weigh_draws([seed]))
-
-    def report(self):
-        return self._stopwatch.report(self._n_trees)
 
 
 def booster_of(problem, n_threads):

@@ -1,5 +1,6 @@
 """Where a fit grew its trees, and what that took."""
 
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -103,7 +104,7 @@ class FitReport:
 
 
 class Stopwatch:
-    """Keeps how long the processor took to grow trees, as a `dforest.engines.device.recorder.Recorder` keeps it of a device.
+    """Keeps how long it took to grow trees.
 
     Parameters
     ----------
@@ -112,17 +113,18 @@ class Stopwatch:
     """
 
     def __init__(self, name):
-        self._name, self._seconds = name, 0.0
+        self.name, self._seconds = name, Counter()
 
     @contextmanager
     def timed(self, what):
-        """Add the time of a block to that of growing trees, which is "train"."""
+        """Add the time of a block to that of "build", "upload" or "train"."""
         start = perf_counter()
         try:
             yield
         finally:
-            self._seconds += perf_counter() - start
+            self._seconds[what] += perf_counter() - start
 
     def report(self, n_trees):
         """What was done, as `FitReport`."""
-        return FitReport(self._name, n_trees, train_seconds=self._seconds)
+        seconds = {f"{what}_seconds": float(taken) for what, taken in self._seconds.items()}
+        return FitReport(self.name, n_trees, **seconds)

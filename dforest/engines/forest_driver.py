@@ -1,6 +1,6 @@
 """The driver of forests' trees, level by level or best first: how nodes are evaluated, and how their trees are put together.
 
-The shard (`dforest.engines.shard.ForestShard`) has the draws of the trees; `dforest.engines.driver` has the loop.
+The shard (`dforest.engines.device.shard.ForestShard`) has the draws of the trees; `dforest.engines.driver` has the loop.
 """
 
 import numpy as np
@@ -20,27 +20,16 @@ class ForestDriver(Driver):
     Parameters
     ----------
     problem : Problem
-    layout : dforest.engines.layout.Layout
-        How the problem's columns and statistics are laid out.
     shard : ForestShard
-    subtree_up_to : int
-        Records of the largest node whose subtree the shard grows; -1: it grows none.
-    histogram_bytes : int
-        Most memory for histograms at a time.
-    extra_features : int
-        How many features at least are tried at once, in search of any cut.
-    labels : LabelSums, optional
-        What ranks labels, given the sums of the rows that order them, if trees order labels (`dforest.core.grow.label_order`).
     """
 
-    def __init__(self, problem, layout, shard, subtree_up_to, histogram_bytes, extra_features, labels=None):
-        cut, subset = np.zeros(0, record("df_split")), np.zeros((0, layout.subset_words), np.uint64)
-        super().__init__(problem, shard, subtree_up_to, cut=cut, subset=subset)
+    def __init__(self, problem, shard):
+        self.layout = shard.layout
+        cut, subset = np.zeros(0, record("df_split")), np.zeros((0, self.layout.subset_words), np.uint64)
+        super().__init__(problem, shard, shard.subtree_up_to, cut=cut, subset=subset)
         self.limits = self.rules.limits(problem.n_rows)
         self.splitter, self.n_features = problem.splitter, problem.n_features
         self.order = FeatureOrder(problem.n_features)
-        self.layout, self.labels = layout, labels
-        self.histogram_bytes, self.extra_features = histogram_bytes, extra_features
         self.rows = None  # of all draws, once they are asked for
 
     def grow(self, keep_leaves=False):
@@ -82,10 +71,10 @@ class ForestDriver(Driver):
 
     def _order_labels(self, totals, extents):
         """Order the labels of the trees, given the statistics of their roots and the extents of their targets."""
-        roots, labels = self.shard.roots, self.labels
+        roots, labels = self.shard.roots, self.shard.labels
         if self.layout.objective.scales_targets:
             self._rescale(roots, totals, extents)
-        size = max(1, self.histogram_bytes // labels.tree_bytes)
+        size = max(1, self.shard.histogram_bytes // labels.tree_bytes)
         ranks = np.empty((len(roots), self.layout.n_label_ranks), np.uint32)
         for first in range(0, len(roots), size):
             some = slice(first, first + size)
@@ -178,7 +167,7 @@ class ForestDriver(Driver):
         counted = np.zeros(len(open_nodes), np.int64)  # features tried, against max_features
         nodes, tried, n = np.arange(len(open_nodes)), 0, splitter.max_features
         while len(nodes) and tried < p:
-            size = max(1, self.histogram_bytes // (node_bytes * n))
+            size = max(1, self.shard.histogram_bytes // (node_bytes * n))
             for begin in range(0, len(nodes), size):
                 some = nodes[begin : begin + size]
                 seeds, node_keys = (np.ascontiguousarray(open_nodes[name][some]) for name in ("seed", "key"))
@@ -200,7 +189,7 @@ class ForestDriver(Driver):
             nodes = nodes[(counted[nodes] < splitter.max_features) | (cuts["feature"][nodes] < 0)]
             # As many more as are still to be counted; or, in search of any cut, by turns that double.
             missing = splitter.max_features - counted[nodes].min(initial=splitter.max_features)
-            n = min(missing if missing > 0 else max(self.extra_features, tried), p - tried)
+            n = min(missing if missing > 0 else max(self.shard.extra_features, tried), p - tried)
         return cuts, subsets
 
     def _try(self, open_nodes, totals, of_outputs, features):

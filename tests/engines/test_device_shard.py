@@ -9,7 +9,7 @@ from helpers.host_device import strict_device
 
 from dforest.engines.device import engine
 from dforest.engines.device.sampling import RowCounts
-from dforest.engines.device.shard import DeviceShard
+from dforest.engines.device.shard import ForestShard
 from dforest.engines.device.training import Training, Tuning
 from dforest.rules import arrays, outputs
 from dforest.rules.records import record
@@ -51,7 +51,7 @@ def shard_of(problem, rows, counts, weight):
         weight = [
             own._replace(integers=own.integers[rows], exact=None if own.exact is None else own.exact[rows]) for own in weight
         ]
-    return DeviceShard(training, seeds, known, weight)
+    return ForestShard(training, seeds, known, weight)
 
 
 def cut_rows(n_rows, rng):
@@ -97,7 +97,7 @@ def assert_shards_add_up(problem, seed):
         counts, weight = problem.weigh_draws(seeds)
     cuts_of_rows = [everything, *cut_rows(n_rows, rng)]
     whole, *shards = (shard_of(problem, np.sort(rows), counts, weight) for rows in cuts_of_rows)
-    assert [len(shard.draws) for shard in shards].count(0) >= 2
+    assert [len(shard.records) for shard in shards].count(0) >= 2
     is_regression, layout = not problem.objective.predicts_shares, whole.training.layout
     open_nodes = [shard.roots for shard in (whole, *shards)]
     has_outputs, number = layout.outputs is not None, layout.criterion_number

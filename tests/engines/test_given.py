@@ -12,8 +12,9 @@ from dforest.engines import given
 from dforest.engines.base import Engine, GrownTree, Session
 from dforest.engines.cpu import CpuEngine
 from dforest.engines.device import engine as device_engine
-from dforest.engines.device.shard import DeviceShard
+from dforest.engines.device.shard import ForestShard
 from dforest.engines.device.training import Training
+from dforest.engines.fit_report import Stopwatch
 from dforest.engines.nodes import Nodes
 from dforest.estimators.forest import base as estimators
 from dforest.rules import arrays
@@ -80,7 +81,7 @@ class GivenEngine(Engine):
 
 class GivenSession(Session):
     def __init__(self, problem, n_threads):
-        super().__init__(problem)
+        super().__init__(problem, Stopwatch("given"))
         self.n_threads = n_threads
 
     def close(self):
@@ -128,8 +129,6 @@ class GivenSession(Session):
             if not sink.put(GrownTree(number, tree, unit)):
                 return
 
-    def report(self):
-        return CpuEngine(1).open(self.problem).report()
 
 
 def fit_given(estimator, X, y, weight, n_threads, monkeypatch):
@@ -181,10 +180,10 @@ def shipped(monkeypatch):
             super().__init__(device, stated, tuning, n_threads)
             self.stated = stated
 
-    class ShippingShard(DeviceShard):
+    class ShippingShard(ForestShard):
         def grow_subtrees(self, open_nodes):
             t = self.training
-            y, draws, exact = None if t.y is None else t.y.get(), self.draws.get(), None
+            y, draws, exact = None if t.y is None else t.y.get(), self.records.get(), None
             if self.has_exact_weights:
                 first = np.zeros(len(draws), np.int64)
                 for open_node in open_nodes:
@@ -195,7 +194,7 @@ def shipped(monkeypatch):
             return grow_given(t.stated, *received, (1, 2, 8)[len(calls) % 3], weights)
 
     monkeypatch.setattr(device_engine, "Training", KeepingTraining)
-    monkeypatch.setattr(device_engine, "DeviceShard", ShippingShard)
+    monkeypatch.setattr(device_engine, "ForestShard", ShippingShard)
     return calls
 
 

@@ -13,7 +13,7 @@ from dforest import HistGradientBoostingRegressor
 from dforest.core.boost.booster import Booster
 from dforest.core.coding import code_columns
 from dforest.engines.boosting_driver import Iterations, RowWeights
-from dforest.engines.device.boosting import DeviceBoostingShard
+from dforest.engines.device.boosting import BoostingShard
 from dforest.engines.device.training import Tuning
 from dforest.engines.problem import BoostingProblem, BoostingRules
 from dforest.errors import DeviceError
@@ -47,7 +47,7 @@ def test_models_are_those_of_the_processor(loss, seed):
 def test_the_smaller_child_is_counted(monkeypatch):
     """And the histograms of the other are a difference; so they are when some are forgotten, as there is no room for all."""
     counted, asked = [], []
-    add_to, find_cuts = DeviceBoostingShard._add_to, DeviceBoostingShard.find_cuts
+    add_to, find_cuts = BoostingShard._add_to, BoostingShard.find_cuts
 
     def counting(self, histograms, open_nodes, pairs):
         counted.append(int(open_nodes["n"].sum()))
@@ -57,8 +57,8 @@ def test_the_smaller_child_is_counted(monkeypatch):
         asked.append(int(open_nodes["n"].sum()))
         return find_cuts(self, open_nodes, *given)
 
-    monkeypatch.setattr(DeviceBoostingShard, "_add_to", counting)
-    monkeypatch.setattr(DeviceBoostingShard, "find_cuts", asking)
+    monkeypatch.setattr(BoostingShard, "_add_to", counting)
+    monkeypatch.setattr(BoostingShard, "find_cuts", asking)
     X, y = np.random.default_rng(0).random((2, 4000, 3))
     model = HistGradientBoostingRegressor(defaults="scikit-learn", max_iter=1, min_samples_leaf=1, random_state=0)
     here = clone(model).fit(X, y[:, 0])
@@ -128,8 +128,9 @@ def test_more_rows_than_a_word_stands_for(loss, is_wide, is_weighted):
     for chunk in (1000, 5000, 1 << 20):
         device = strict_device()
         tuning = Tuning(device, {"subtree_up_to": 0, "chunk": chunk})
-        shard = DeviceBoostingShard(device, tuning, problem, weights)
-        iterations = Iterations(problem, weights, shard, ahead=2, is_wide=is_wide)
+        shard = BoostingShard(device, tuning, problem, weights)
+        shard.ahead = 2
+        iterations = Iterations(problem, shard, is_wide=is_wide)
         for tree in wanted:
             for name, a, b in zip(tree._fields, tree, iterations.grow_iteration()[0], strict=True):
                 assert a.tobytes() == b.tobytes(), name

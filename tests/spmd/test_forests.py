@@ -14,7 +14,7 @@ from dforest.config import config_context
 from dforest.core.search.criteria import CRITERIA
 from dforest.engines import base
 from dforest.engines.ranks import engine
-from dforest.engines.ranks.shard import RankShard
+from dforest.engines.ranks.shard import extremes
 from dforest.splitter import PythonSplitter, Test
 from dforest.spmd.communicator import ALONE
 from dforest.spmd.draws import DrawAllocator
@@ -153,9 +153,7 @@ def test_single_trees(kind):
 
 def test_zero_as_the_greatest_target_has_no_sign():
     """A leaf whose mean is rounded to it predicts 0.0, as in one process."""
-    shard = RankShard.__new__(RankShard)
-    shard.ranks = ALONE
-    assert np.signbit(shard._extremes(np.array([[[-1.0, 0.0]], [[0.0, 0.0]]]))).tolist() == [[[True, False]], [[False, False]]]
+    assert np.signbit(extremes(ALONE, np.array([[[-1.0, 0.0]], [[0.0, 0.0]]]))).tolist() == [[[True, False]], [[False, False]]]
 
 
 def test_types_of_single_ranks():

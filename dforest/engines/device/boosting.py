@@ -1,6 +1,6 @@
 """Boosted trees on a device: the shard of its rows.
 
-A `DeviceBoostingShard` owns codes, targets, raw predictions, integers and row numbers in the device's memory. Where nodes try all
+A `BoostingShard` owns codes, targets, raw predictions, integers and row numbers in the device's memory. Where nodes try all
 features, it keeps their histograms, each node's in a *slot* of one array, until the node is divided: of its children the one of
 fewer rows is counted, and the other takes the slot, from which the histograms of the first are subtracted.
 """
@@ -11,12 +11,11 @@ import numpy as np
 
 from dforest.core.boost.quantiles import NO_KEY
 from dforest.engines.device.coding import codes_there
-from dforest.engines.device.shard import by_node, cut_up, destinations
+from dforest.engines.device.shard import DeviceShard, by_node
 from dforest.engines.device.training import rows_of_codes
 from dforest.engines.families import Families, row_ranges_of
 from dforest.engines.nodes import range_entries
 from dforest.engines.rows import RowShare
-from dforest.engines.shard import BoostingShard
 from dforest.engines.work_items import NO_SUBSET, BestCuts, WorkItems, first_of_each, offsets
 from dforest.rules import arrays, boosting
 from dforest.rules.records import constants, record
@@ -29,7 +28,7 @@ BYTE_VALUES = 256  # as DF_BYTE_VALUES
 ROOT_KEY = int(arrays.roots(np.array([1]), np.zeros(1, np.uint32))["key"][0])
 
 
-class DeviceBoostingShard(BoostingShard):
+class BoostingShard(DeviceShard):
     """All rows of a fit, or those of a rank, on a device.
 
     Parameters
@@ -42,17 +41,23 @@ class DeviceBoostingShard(BoostingShard):
     Attributes
     ----------
     n_rows : int
-        Those that trees are grown from.
+        Those that trees are grown from: all, or those that `draw` has drawn.
     n_all : int
         All rows.
     n_sums, n_outputs : int
         How many raw predictions a row has, and for how many of them a tree is.
     n_midpoints : int
         The outputs of a tree; 0: features have no directions.
+    weights : RowWeights
+    ahead : int
+        How many nodes are divided at once, if there is a limit on leaves.
+    has_hessian : bool
+        Whether a row has an integer for its Hessian.
     """
 
     def __init__(self, device, tuning, problem, weights):
-        self.device, self.tuning, self.weights = device, tuning, weights
+        super().__init__(device, tuning)
+        self.weights, self.ahead = weights, tuning.ahead
         rules, columns, n_sums = problem.rules, problem.columns, problem.n_sums
         self.n_rows = self.n_all = len(problem.y)
         self.n_sums = n_sums
@@ -102,29 +107,22 @@ class DeviceBoostingShard(BoostingShard):
         self.gradient = device.empty((n_sums, n), np.float64)
         self.hessian = device.empty((n_sums, n), np.float64) if self.has_hessian else None
         self.quantised = device.empty((n_sums, n, self.per), np.int32)
-        self.rows, self.scratch = device.empty((n,), np.uint32), device.empty((n,), np.uint32)
+        self.records, self.scratch = device.empty((n,), np.uint32), device.empty((n,), np.uint32)
         self.sides = device.empty((n,), np.uint8)
         # The rows that an iteration draws, which come before the others in the order in which its trees begin.
         self.drawn, self._order = None if self.n_drawn is None else device.empty((n,), np.uint8), None
         self._families, self._kept = Families(), {}  # the slots of nodes, by range of rows
         self._n_slots, self._free, self._slots = 0, [], None
         self._others = {}  # the run of rows that were not drawn of each node of the tree, by its key: (first, n)
-        self._run("df_number_rows", self._groups_of_rows(), n, self.rows)
+        self._run("df_number_rows", self._groups_of_rows(), n, self.records)
         self.spill = boosting.SPILL if weights.times is None else boosting.WEIGHTED_SPILL
-
-    def _run(self, kernel, n_groups, *arguments):
-        """Run a kernel for so many groups' worth of work."""
-        self.device.run(kernel, min(n_groups, self.tuning.n_groups), *arguments, n_items=self.tuning.n_items)
 
     def _groups_of_rows(self):
         """How many groups divide all rows among them; 0 if there is none."""
         return min(self.tuning.n_groups, -(-self.n_all // self.tuning.chunk))
 
-    def _cut_up(self, open_nodes):
-        chunks = cut_up(open_nodes["first"], open_nodes["n"], self.tuning.chunk)
-        return chunks, self.device.array(chunks)
-
     def draw(self, seed):
+        """Draw the rows of an iteration, where it draws some of all: the integer weight of all shards' drawn rows."""
         if self.n_drawn is None:
             return self.weights.total
         counts = subsampled(self.share, self.n_drawn, seed)
@@ -134,6 +132,11 @@ class DeviceBoostingShard(BoostingShard):
         return self.n_rows if self.weights.times is None else int(self.weights.times[order[: self.n_rows]].sum(dtype=np.uint64))
 
     def measure(self, parameter):
+        """The largest gradient, in magnitude, and hessian of each sum of the iteration that begins: float64, (n_sums, 2).
+
+        parameter : float
+            Of the loss.
+        """
         if self._own is not None:
             return self._measure_own()
         n_groups = self._groups_of_rows()
@@ -158,6 +161,17 @@ class DeviceBoostingShard(BoostingShard):
         return largest
 
     def quantise(self, factors):
+        """Make derivatives quantised gradients, by 2 to the power of their exponents.
+
+        Parameters
+        ----------
+        factors : ndarray of shape (n_sums, 2), dtype float64
+
+        Returns
+        -------
+        ndarray of shape (n_sums, 4), dtype int64
+            The largest gradient, in magnitude, and hessian, and the sums of magnitudes, times integer weights.
+        """
         n_groups, n_sums = self._groups_of_rows(), self.n_sums
         extents = self.device.zeros((n_groups, n_sums, 4), np.int64)
         self._run("df_boost_quantise", n_groups, self.gradient, self.hessian, self.times, self.weight is not None,
@@ -166,13 +180,14 @@ class DeviceBoostingShard(BoostingShard):
         return np.concatenate([found[..., :2].max(axis=0, initial=0), found[..., 2:].sum(axis=0)], axis=1)
 
     def begin(self, tree, kind):
+        """Begin a tree of the iteration, of this number: all rows are in its root. kind : of its words, as of `Words`"""
         self._first_sum, self._kind = tree * self.n_outputs, kind
         self._families = Families()
         self._forget_histograms()
         if self._order is None:
-            self._run("df_number_rows", self._groups_of_rows(), self.n_all, self.rows)
+            self._run("df_number_rows", self._groups_of_rows(), self.n_all, self.records)
         else:
-            self.rows.write(self._order)
+            self.records.write(self._order)
         self._others = {ROOT_KEY: (self.n_rows, self.n_all - self.n_rows)}
 
     def _firsts(self, width=1):
@@ -180,23 +195,51 @@ class DeviceBoostingShard(BoostingShard):
         return [(self._first_sum + k) * self.n_all * width for k in range(self.n_outputs)]
 
     def largest(self, open_nodes):
-        chunks, there = self._cut_up(open_nodes)
+        """The heaviest weight, the largest gradient, in magnitude, and hessian of nodes: float64, (n_nodes, n_outputs, 3).
+
+        Derivatives are those of the tree that grows, times the weights; 0 stands for what rows have not.
+        """
         found = np.empty((len(open_nodes), self.n_outputs, 3))
         for k, first in enumerate(self._firsts()):
-            of_chunks = self.device.empty((len(chunks), 3), np.float64)
-            self._run("df_boost_find_largest", len(chunks), self.rows, there, len(chunks), self.weight, self.gradient,
-                      self.hessian, first, of_chunks)  # fmt: skip
-            found[:, k] = by_node(chunks, len(open_nodes), of_chunks.get(), np.maximum, 0.0)
+            of_rows = self.weight, self.gradient, self.hessian, first
+            found[:, k] = by_node(*self._found("df_boost_find_largest", open_nodes, (3,), np.float64, *of_rows), np.maximum, 0.0)
         return found
 
     def quantise_again(self, open_nodes, factors):
+        """Make the integers of nodes anew.
+
+        Parameters
+        ----------
+        factors : ndarray of shape (n_nodes, n_outputs, 2), dtype float64
+            2 to the power of the exponents of their gradients and hessians.
+        """
         self._families.quantise_again(open_nodes)
-        chunks, there = self._cut_up(open_nodes)
         for k, first in enumerate(self._firsts()):
-            self._run("df_boost_quantise_again", len(chunks), self.rows, there, len(chunks), self.gradient, self.hessian, first,
-                      self.device.array(np.ascontiguousarray(factors[:, k])), self.quantised, self.per * first)  # fmt: skip
+            there = self.device.array(np.ascontiguousarray(factors[:, k]))
+            of_rows = self.gradient, self.hessian, first, there, self.quantised, self.per * first
+            self._each("df_boost_quantise_again", open_nodes, *of_rows)
 
     def find_cuts(self, open_nodes, features, exponents, bounds):
+        """The best cut of each node by some features.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n_nodes, n_tried), dtype int32
+            -1: none. Each node tries one at least.
+        exponents : ndarray of shape (n_nodes, n_outputs, 2), dtype int32
+            Of narrow gradients and hessians.
+        bounds : ndarray of shape (n_nodes, n_outputs, 2), dtype float64, or None
+            Of nodes' steps, in units of these; None: features have no directions.
+
+        Returns
+        -------
+        cuts : ndarray of shape (n_nodes,), dtype df_boost_cut
+            Of equal ones that of the first feature.
+        subsets : list of ndarray, dtype uint64
+            If the feature has categories, a bit for each code that goes left.
+        midpoints : ndarray of shape (n_nodes, n_outputs) or, without bounds, (n_nodes, 0), dtype float64
+            Between the steps of both sides of a cut, if its feature has a direction.
+        """
         best = BestCuts(len(open_nodes), self.n_midpoints)
         entry_bytes = SUM_BYTES * self.n_outputs + 8 * self.room_numbers * int(self.is_wide.any())
         most_slots = self.tuning.histogram_bytes // (entry_bytes * int(self.n_entries.sum()))
@@ -294,7 +337,7 @@ class DeviceBoostingShard(BoostingShard):
         histograms : DeviceArray of shape (n_outputs, n_entries, 3), dtype int64
         """
         tuning = self.tuning
-        chunks, there = self._cut_up(open_nodes)
+        _, there, n_chunks = self._cut_up(open_nodes)
         width = 2 if self.times is not None or self._kind == boosting.WIDE else 1
         has_sums = tuning.chunk > self.spill
         feature_bytes = int(8 * self.max_entries * (width + 3 * has_sums))
@@ -302,27 +345,17 @@ class DeviceBoostingShard(BoostingShard):
         n_passes = -(-n_tried // together)
         for k, first in enumerate(self._firsts(self.per)):
             self._run_in_memory(
-                "df_boost_count", len(chunks) * n_passes, together * feature_bytes, self.codes, self.codes.shape[1], self.rows,
-                there, len(chunks), *tried, n_passes, together, self.max_entries, self._kind, self.spill, has_sums,
+                "df_boost_count", n_chunks * n_passes, together * feature_bytes, self.codes, self.codes.shape[1], self.records,
+                there, n_chunks, *tried, n_passes, together, self.max_entries, self._kind, self.spill, has_sums,
                 self.quantised, first, self.times, histograms, k * histograms.shape[1],
             )  # fmt: skip
 
     def _count_wide(self, open_nodes, tried, _, histograms):
         """Add nodes to histograms of wide columns. Parameters: as of `_count_narrow`"""
-        chunks, there = self._cut_up(open_nodes)
+        _, there, n = self._cut_up(open_nodes)
         for k, first in enumerate(self._firsts(self.per)):
-            self._run("df_boost_count_wide", len(chunks), self.codes, self.codes.shape[1], self.rows, there, len(chunks), *tried,
+            self._run("df_boost_count_wide", n, self.codes, self.codes.shape[1], self.records, there, n, *tried,
                       self._kind, self.quantised, first, self.times, histograms, k * histograms.shape[1])  # fmt: skip
-
-    def _run_in_memory(self, kernel, n_groups, n_bytes, *arguments):
-        """Run a kernel whose groups need so much memory each: their own, or, where that is less, some of the device's."""
-        tuning, is_own = self.tuning, n_bytes <= self.tuning.local_bytes
-        n_groups = min(n_groups, tuning.n_groups)
-        if not is_own:
-            n_groups = min(n_groups, max(1, tuning.histogram_bytes // n_bytes))
-        memory = None if is_own else self.device.empty((n_groups, n_bytes), np.uint8)
-        n_local = n_bytes if is_own else 8
-        self.device.run(kernel, n_groups, *arguments, memory, n_bytes, n_items=tuning.n_items, n_local=n_local)
 
     def best_cuts(self, work_items, histograms, exponents, bounds):
         """The best cut of each pair.
@@ -379,6 +412,7 @@ class DeviceBoostingShard(BoostingShard):
         return np.concatenate([open_nodes, others])
 
     def partition(self, open_nodes, cuts, subsets):
+        """Move the rows that go left to the front of their node's run: how many rows do, ndarray of (n_nodes,), int64."""
         nodes = self._with_others(open_nodes)
         n = len(open_nodes)
         times = len(nodes) // n
@@ -396,89 +430,101 @@ class DeviceBoostingShard(BoostingShard):
         """Partition the rows of runs, each by a cut."""
         first_words = offsets([len(subset) for subset in subsets])
         words = self.device.array(np.concatenate(subsets)) if first_words[-1] else None
-        chunks, there = self._cut_up(open_nodes)
-        n, device = len(chunks), self.device
-        counted = device.empty((n,), np.int64)
-        self._run("df_boost_tell_sides", n, self.columns, self.places_there, self.codes, self.codes.shape[1], self.rows, there, n,
-                  device.array(cuts), words, device.array(first_words), self.sides, counted)  # fmt: skip
-        n_left, to_left, to_right = destinations(open_nodes, chunks, counted.get())
-        self._run("df_move_rows", n, self.rows, self.sides, there, n, device.array(to_left), device.array(to_right), self.scratch)
-        self._run("df_copy_rows", n, self.scratch, there, n, self.rows)
-        return n_left
+        chunks, there, n = self._cut_up(open_nodes)
+        counted, test = self.device.empty((n,), np.int64), (self.device.array(cuts), words, self.device.array(first_words))
+        self._run("df_boost_tell_sides", n, self.columns, self.places_there, self.codes, self.codes.shape[1], self.records, there,
+                  n, *test, self.sides, counted)  # fmt: skip
+        return self._move(("df_move_rows", "df_copy_rows"), open_nodes, chunks, there, counted)
 
     def add_up(self, open_nodes):
-        chunks, there = self._cut_up(open_nodes)
+        """Sums of the quantised gradients and hessians of nodes: ndarray of shape (n_nodes, n_outputs, 2), dtype int64."""
         found = np.empty((len(open_nodes), self.n_outputs, 2), np.int64)
         for k, first in enumerate(self._firsts(self.per)):
-            sums = self.device.empty((len(chunks), 2), np.int64)
-            self._run("df_boost_sum_leaves", len(chunks), self.rows, there, len(chunks), self.quantised, first, self.per,
-                      self.times, sums)  # fmt: skip
-            found[:, k] = by_node(chunks, len(open_nodes), sums.get(), np.add, 0)
+            of_rows = self.quantised, first, self.per, self.times
+            found[:, k] = by_node(*self._found("df_boost_sum_leaves", open_nodes, (2,), np.int64, *of_rows), np.add, 0)
         return found
 
     def max_weight(self, open_nodes):
-        chunks, there = self._cut_up(open_nodes)
-        found = self.device.empty((len(chunks),), np.float64)
-        self._run("df_boost_find_max_weights", len(chunks), self.rows, there, len(chunks), self.exact_weight, found)
-        return by_node(chunks, len(open_nodes), found.get(), np.maximum, 0.0)
+        """The heaviest exact weight (`rules/weights.h`) of nodes: float64, (n_nodes,). Where there are exact weights only."""
+        found = self._found("df_boost_find_max_weights", open_nodes, (), np.float64, self.exact_weight)
+        return by_node(*found, np.maximum, 0.0)
 
-    def _lacking(self, open_nodes):
-        """(nodes, whether distances are looked at) of nodes that may be None, which stands for all rows."""
-        if open_nodes is not None:
-            return open_nodes, False
-        return arrays.roots(np.array([self.n_all]), np.zeros(1, np.uint32)), True
+    def _lacking(self, open_nodes, output):
+        """Nodes, which may be None for all rows, and how kernels are told what their rows lack in an output."""
+        is_distance = open_nodes is None
+        if is_distance:
+            open_nodes = arrays.roots(np.array([self.n_all]), np.zeros(1, np.uint32))
+        return open_nodes, (self.y, self.raw, self.baseline, output, output * self.n_all, is_distance)
 
     def weights_of_bytes(self, open_nodes, output, which, keys, shifts):
-        nodes, is_distance = self._lacking(open_nodes)
-        chunks, there = self._cut_up(nodes)
+        """The weight of each value of a byte of what nodes' rows lack: see `dforest.core.boost.quantiles.find_quantiles`.
+
+        Parameters
+        ----------
+        open_nodes : ndarray of df_open_node, or None
+            None: one node with all rows, drawn or not, of which the distances from targets are looked at.
+        output : int
+        which : int
+            The byte, from 0, the first, to 7.
+        keys : ndarray of shape (n_nodes,), dtype uint64
+        shifts : ndarray of shape (n_nodes,), dtype int32
+
+        Returns
+        -------
+        ndarray of shape (n_nodes, 256), dtype int64
+        """
+        nodes, lacking = self._lacking(open_nodes, output)
+        _, there, n = self._cut_up(nodes)
         totals = self.device.zeros((len(nodes), BYTE_VALUES), np.int64)
-        self._run_in_memory(
-            "df_boost_weigh_bytes", len(chunks), 8 * BYTE_VALUES, self.rows, there, len(chunks), self.y, self.raw,
-            self.baseline, output, output * self.n_all, is_distance, which, self.device.array(keys), self.integer_weight,
-            self.exact_weight, self.device.array(shifts), totals,
-        )  # fmt: skip
+        self._run_in_memory("df_boost_weigh_bytes", n, 8 * BYTE_VALUES, self.records, there, n, *lacking, which,
+                            self.device.array(keys), self.integer_weight, self.exact_weight, self.device.array(shifts),
+                            totals)  # fmt: skip
         return totals.get()
 
     def next_keys(self, open_nodes, output, keys):
-        nodes, is_distance = self._lacking(open_nodes)
-        chunks, there = self._cut_up(nodes)
-        found = self.device.empty((len(chunks),), np.uint64)
-        self._run("df_boost_find_next_key", len(chunks), self.rows, there, len(chunks), self.y, self.raw, self.baseline,
-                  output, output * self.n_all, is_distance, self.device.array(keys), found)  # fmt: skip
-        return by_node(chunks, len(nodes), found.get(), np.minimum, NO_KEY)
+        """The least key above each node's: ndarray of shape (n_nodes,), dtype uint64; the greatest number where there is none."""
+        nodes, lacking = self._lacking(open_nodes, output)
+        found = self._found("df_boost_find_next_key", nodes, (), np.uint64, *lacking, self.device.array(keys))
+        return by_node(*found, np.minimum, NO_KEY)
 
     def sum_terms(self, open_nodes, medians, delta, factor, shifts):
-        chunks, there = self._cut_up(open_nodes)
-        sums = self.device.empty((len(chunks), 3), np.int64)
-        self._run("df_boost_sum_terms", len(chunks), self.rows, there, len(chunks), self.y, self.raw, self.baseline,
-                  self.device.array(medians), self.device.array(np.array([delta, factor])), self.integer_weight,
-                  self.exact_weight, self.device.array(shifts), sums)  # fmt: skip
-        return by_node(chunks, len(open_nodes), sums.get(), np.add, 0)
+        """Sums for Huber's leaves, of one output: ndarray of shape (n_nodes, 3), dtype int64.
+
+        The lower 31 bits of terms, quantised by the factor, times weights; the rest of these; and weights.
+        """
+        there = (self.device.array(numbers) for numbers in (medians, np.array([delta, factor]), shifts))
+        medians, of_terms, shifts = there
+        given = self.y, self.raw, self.baseline, medians, of_terms, self.integer_weight, self.exact_weight, shifts
+        return by_node(*self._found("df_boost_sum_terms", open_nodes, (3,), np.int64, *given), np.add, 0)
 
     def rows_of(self, open_nodes):
         """The rows of nodes, node by node, with what a loss of the user's own is told of them: an ndarray of `_ROW`."""
         found = np.empty(int(open_nodes["n"].sum()), _ROW)
-        rows = self.rows.get()[range_entries(open_nodes["first"], open_nodes["n"])]
+        rows = self.records.get()[range_entries(open_nodes["first"], open_nodes["n"])]
         found["node"], found["row"] = np.repeat(np.arange(len(open_nodes)), open_nodes["n"]), self.share.numbers()[rows]
         found["y"], found["raw"] = self.y.get()[rows], self.raw.get()[0, rows] + self.baseline.get()[0]
         found["weight"] = 1.0 if self._row_weight is None else self._row_weight[rows]
         return found
 
     def custom_values(self, open_nodes, rows=None):
+        """The values of nodes that a loss of the user's own says, given their rows: ndarray of shape (n_nodes,), float64."""
         rows = self.rows_of(open_nodes) if rows is None else rows
         rows = rows[np.lexsort([rows["row"], rows["node"]])]  # inner nodes have other orders
         columns = (np.ascontiguousarray(rows[name]) for name in ("y", "raw", "weight"))
         return self._leaf_values(*columns, np.bincount(rows["node"], minlength=len(open_nodes)))
 
     def update_raw_predictions(self, open_nodes, values):
+        """Add the values of leaves, of shape (n_nodes, n_outputs), to the raw predictions of the rows that reach them, drawn or
+        not.
+        """
         nodes = self._with_others(open_nodes)
         values = np.concatenate([values] * (len(nodes) // max(1, len(open_nodes))))
-        chunks, there = self._cut_up(nodes)
         for k, first in enumerate(self._firsts()):
-            self._run("df_boost_move_on", len(chunks), self.rows, there, len(chunks),
-                      self.device.array(np.ascontiguousarray(values[:, k])), self.raw, first)  # fmt: skip
+            there = self.device.array(np.ascontiguousarray(values[:, k]))
+            self._each("df_boost_move_on", nodes, there, self.raw, first)
 
     def raw_sums(self):
+        """The sums of leaf values of the shard's own rows: ndarray of shape (n_sums, n_own_rows), dtype float64."""
         return self.raw.get()
 
 

@@ -4,15 +4,14 @@ from dataclasses import replace
 
 from dforest.core.draws import TreeDraws
 from dforest.core.search.criteria import OF_KERNELS, name_of
-from dforest.engines.base import Engine, GrownTree, Session, leaves_of_rows
-from dforest.engines.boosting import BoostingSession
+from dforest.engines.base import BoostingSession, Engine, GrownTree, Session, leaves_of_rows
 from dforest.engines.boosting_driver import Iterations, RowWeights
 from dforest.engines.device import backend, coding
-from dforest.engines.device.boosting import DeviceBoostingShard
+from dforest.engines.device.boosting import BoostingShard
 from dforest.engines.device.recorder import Recorder
 from dforest.engines.device.sampling import RowCounts
-from dforest.engines.device.shard import DeviceShard
-from dforest.engines.device.training import Training, Tuning, median_memory, trees_of_batch
+from dforest.engines.device.shard import ForestShard
+from dforest.engines.device.training import Training, Tuning, median_memory, subtree_up_to, trees_of_batch
 from dforest.engines.forest_driver import ForestDriver
 from dforest.engines.layout import Layout
 from dforest.engines.memory import boosting_memory_by_level, distinct_rows, forest_memory_by_level
@@ -52,7 +51,7 @@ class DeviceEngine(Engine):
     def open(self, problem):
         recorder, self._recorder = self._recorder or Recorder(self.device), None
         if isinstance(problem, BoostingProblem):
-            return boosting_session(problem, recorder)
+            return BoostingSession(problem, Iterations(problem, boosting_shard(problem, recorder)), recorder)
         what = f"a forest on the device {self.name!r}"
         criterion = name_of(problem.criterion) or problem.criterion
         if criterion not in OF_KERNELS:
@@ -81,32 +80,22 @@ class DeviceEngine(Engine):
             )
         n_records, layout = problem.sampling.max_records(problem.n_rows), Layout(problem)
         n_together = trees_of_batch(device, tuning, problem.n_rows, n_records, layout)
-        subtree_up_to, n_distinct_rows = _subtree_up_to(problem, tuning), distinct_rows(problem.sampling, problem.n_rows)
-        medians = median_memory(
-            layout, tuning, subtree_up_to, min(n_trees, n_together), n_distinct_rows, problem.splitter.max_features
-        )
-        sizes = n_together, subtree_up_to, tuning.histogram_bytes
+        large, n_distinct_rows = subtree_up_to(problem, tuning), distinct_rows(problem.sampling, problem.n_rows)
+        medians = median_memory(layout, tuning, large, min(n_trees, n_together), n_distinct_rows, problem.splitter.max_features)
+        sizes = n_together, large, tuning.histogram_bytes
         return forest_memory_by_level(problem, n_trees, n_leaves, n_distinct, n_threads, device.is_cpu, *sizes, medians=medians)
-
-
-def _subtree_up_to(problem, tuning):
-    """Records of the largest node whose subtree is grown by a group; with a limit on leaves -1: the host knows their order."""
-    return -1 if problem.rules.max_leaf_nodes else tuning.subtree_up_to
 
 
 class DeviceSession(Session):
     """A device, as its `Recorder`, at work on a problem; see `Session`. What it knows of the problem stays from call to call."""
 
     def __init__(self, problem, recorder, n_threads):
-        super().__init__(problem)
-        tuning = Tuning(recorder, backend.TUNING)
+        super().__init__(problem, recorder)
         self._n_threads = n_threads
-        self._recorder = recorder
-        with self._recorder.timed("build"):
+        with recorder.timed("build"):
             recorder.build("train.hpp")
-        with self._recorder.timed("upload"):
-            self._training = Training(self._recorder, problem, tuning, n_threads)
-        self._sizes = _subtree_up_to(problem, tuning), tuning.histogram_bytes, tuning.extra_features
+        with recorder.timed("upload"):
+            self._training = Training(recorder, problem, Tuning(recorder, backend.TUNING), n_threads)
 
     def close(self):
         self._training = None
@@ -117,18 +106,17 @@ class DeviceSession(Session):
 
     def _grow(self, trees, sink, keep_leaves):
         seeds, n_rows = self.problem.seeds_of(trees), self.problem.n_rows
-        with self._recorder.timed("train"):
-            for some, allocated in self._batches(len(trees), seeds):
-                shard, units = self._make_shard(seeds[some], allocated)
-                driver = self._driver(shard)
-                for t, (arrays, unit) in enumerate(zip(driver.grow(keep_leaves), units, strict=True)):
-                    number = trees[some][t]
-                    if number == trees.start:
-                        self._check_first(arrays)
-                    if keep_leaves:
-                        self._leaves[number] = leaves_of_rows(n_rows, *driver.record_table(t), arrays.feature)
-                    if not sink.put(GrownTree(number, arrays, unit)):
-                        return
+        for some, allocated in self._batches(len(trees), seeds):
+            shard = self._make_shard(seeds[some], allocated)
+            driver = ForestDriver(self.problem, shard)
+            for t, (arrays, unit) in enumerate(zip(driver.grow(keep_leaves), shard.weight_units, strict=True)):
+                number = trees[some][t]
+                if number == trees.start:
+                    self._check_first(arrays)
+                if keep_leaves:
+                    self._leaves[number] = leaves_of_rows(n_rows, *driver.record_table(t), arrays.feature)
+                if not sink.put(GrownTree(number, arrays, unit)):
+                    return
 
     def _batches(self, n_trees, seeds):
         """Yield (which of some trees are grown together: slice, what is known of their draws, for `_make_shard`)."""
@@ -136,48 +124,24 @@ class DeviceSession(Session):
             yield some, None
 
     def _make_shard(self, seeds, allocated):
-        """(a `ForestShard` of the draws of trees of these seeds, the units of their weights)."""
+        """A `ForestShard` of the draws of trees of these seeds."""
         problem, training = self.problem, self._training
         if problem.targets.balance is None:
             draws = TreeDraws((problem.sampling,) * len(seeds), seeds, problem.n_rows, self._n_threads)
-            units = [problem.targets.weight_unit] * len(seeds)
-            return DeviceShard(training, seeds, RowCounts.drawn(training.device, draws), None), units
+            return ForestShard(training, seeds, RowCounts.drawn(training.device, draws), None)
         drawn, weights = problem.weigh_draws(seeds)
-        return DeviceShard(training, seeds, RowCounts.known(training.device, drawn), weights), [own.unit for own in weights]
-
-    def _driver(self, shard):
-        """What grows the trees of a shard."""
-        return ForestDriver(self.problem, self._training.layout, shard, *self._sizes, self._training.labels)
+        return ForestShard(training, seeds, RowCounts.known(training.device, drawn), weights)
 
     def _check_first(self, tree):
         """Raise if trees like the first one of a call are not to be grown."""
 
-    def report(self):
-        return self._recorder.report(self._n_trees)
 
+def boosting_shard(problem, recorder, ranks=None):
+    """The `BoostingShard` of the rows of a `BoostingProblem` on a device, given as its `Recorder`.
 
-def boosting_session(problem, recorder, ranks=None, joined=None, ahead=None, with_more=None):
-    """A device, as its `Recorder`, at work on a `BoostingProblem`: a `BoostingSession`. A collective, if ranks have rows.
-
-    Parameters
-    ----------
-    problem : BoostingProblem
-    recorder : Recorder
-        Of the device.
-    ranks : Communicator, optional
-        Whose rows the problem's are.
-    joined : callable, optional
-        Given the `BoostingShard` of the rows that are here, it returns that of the rows of all ranks.
-    ahead : int, optional
-        How many nodes are divided at once, if there is a limit on leaves. None means what the device's tuning says.
-    with_more : callable, optional
-        As of `BoostingSession`.
+    It is a collective of `ranks`, if these have some rows each.
     """
-    tuning = Tuning(recorder, backend.TUNING)
     with recorder.timed("build"):
         recorder.build("boost_cuts.hpp", "boost.hpp")  # the kernel that takes longest first
     with recorder.timed("upload"):
-        weights = RowWeights.of(problem, ranks)
-        shard = DeviceBoostingShard(recorder, tuning, problem, weights)
-    shard = shard if joined is None else joined(shard)
-    return BoostingSession(problem, Iterations(problem, weights, shard, ahead or tuning.ahead), recorder, with_more)
+        return BoostingShard(recorder, Tuning(recorder, backend.TUNING), problem, RowWeights.of(problem, ranks))

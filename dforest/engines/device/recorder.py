@@ -1,15 +1,14 @@
 """What a piece of work does on a device: kernels, memory, copies, time."""
 
 from collections import Counter
-from contextlib import contextmanager
-from time import perf_counter
+from dataclasses import replace
 from weakref import finalize
 
 from dforest.engines.device.backend import Account
-from dforest.engines.fit_report import FitReport
+from dforest.engines.fit_report import Stopwatch
 
 
-class Recorder:
+class Recorder(Stopwatch):
     """Stands in for a device, and keeps what is done there through it.
 
     Parameters
@@ -25,8 +24,8 @@ class Recorder:
     """
 
     def __init__(self, device):
+        super().__init__(device.name)
         self._device = device
-        self._seconds = Counter()
         self.account = Account(device.account)
         self.kernels = Counter()
         device.keep_memory(True)
@@ -53,22 +52,9 @@ class Recorder:
         if n_groups:
             self.kernels[kernel] += 1
 
-    @contextmanager
-    def timed(self, what):
-        """Add the time of a block to that of "build", "upload" or "train"."""
-        start = perf_counter()
-        try:
-            yield
-        finally:
-            self._seconds[what] += perf_counter() - start
-
-    def report(self, n_trees, train_seconds=None):
-        """What was done, as `FitReport`. train_seconds: those of "train", unless given."""
-        account, seconds = self.account, self._seconds
-        if train_seconds is None:
-            train_seconds = float(seconds["train"])
-        return FitReport(
-            self.name, n_trees, dict(sorted(self.kernels.items())),
-            account.n_bytes_written, account.n_bytes_read, account.n_bytes_most,
-            float(seconds["build"]), float(seconds["upload"]), train_seconds,
+    def report(self, n_trees):
+        account = self.account
+        return replace(
+            super().report(n_trees), kernels=dict(sorted(self.kernels.items())), bytes_written=account.n_bytes_written,
+            bytes_read=account.n_bytes_read, bytes_most=account.n_bytes_most,
         )  # fmt: skip

@@ -54,6 +54,11 @@ class Tuning:
             )
 
 
+def subtree_up_to(problem, tuning):
+    """Records of the largest node whose subtree is grown by a group; with a limit on leaves -1: the driver knows their order."""
+    return -1 if problem.rules.max_leaf_nodes else tuning.subtree_up_to
+
+
 def rows_of_codes(codes, dtype):
     """Codes row by row: ndarray of shape (n_rows, n_columns). If columns are those of such a matrix, it is taken.
 
@@ -99,7 +104,7 @@ class Training:
         splitter = stated.splitter
         self._stated, self._n_threads = stated, n_threads
         self.device = device
-        self.tuning = tuning
+        self.tuning, self.subtree_up_to = tuning, subtree_up_to(stated, tuning)
         self.layout = layout = Layout(stated)
         self.n_rows, self.n_features = len(stated.targets.classes), stated.n_features  # rows that are here
         self.max_features = splitter.max_features
@@ -137,7 +142,7 @@ class Training:
     def set_targets(self, targets):
         """Put targets and weights on the device."""
         array = self.device.array
-        self.max_weight = targets.max_weight
+        self.max_weight, self.weight_unit = targets.max_weight, targets.weight_unit
         self.target = array(targets.classes)
         self.y = None if targets.numbers is None else array(targets.numbers)
         self.weight = None if targets.weight is None else array(targets.weight)
@@ -182,24 +187,6 @@ class Training:
             n += problem["sum_limbs"] * (2 if problem["is_wide"] else 1)
         problem["n_planes"] = n
         self.problem_there = self.device.array(problem.reshape(1))
-
-    def run(self, kernel, n, *arguments):
-        """Run a kernel on n groups' worth of work."""
-        self.device.run(kernel, min(n, self.tuning.n_groups), *arguments, n_items=self.tuning.n_items)
-
-    def run_with_memory(self, kernel, n_groups, n_bytes, *arguments, n_items=None):
-        """Run a kernel whose groups need n_bytes of memory each: their own, or else global memory, in fewer groups."""
-        n_bytes = -(-n_bytes // 8) * 8
-        is_own = n_bytes <= self.tuning.local_bytes
-        if not is_own:
-            n_groups = min(n_groups, max(1, self.tuning.histogram_bytes // n_bytes))
-        memory = None if is_own else self.device.empty((n_groups, n_bytes), np.uint8)
-        self.device.run(kernel, n_groups, *arguments, memory, n_bytes, n_items=n_items or self.tuning.n_items,
-                        n_local=n_bytes if is_own else 8)  # fmt: skip
-
-    def run_items(self, kernel, n, *arguments):
-        """Run a kernel with an item for each of n."""
-        self.device.run(kernel, -(-n // self.tuning.n_items), *arguments, n_items=self.tuning.n_items)
 
     def features_at_once(self, bytes_of):
         """How many features to try at once, and the memory that takes, given that of a number of them."""

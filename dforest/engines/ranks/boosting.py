@@ -1,21 +1,17 @@
 """Boosted trees on the rows of all ranks: a shard made of those of the ranks, by collectives.
 
-Each rank asks the shard of its own rows, and the answers are put together: sums of integers, and greatest numbers. Best cuts are
-found by all ranks, each for its share of the pairs of a node and a feature, as histograms are added up by share. The runs of open
-nodes are given in a common numbering of all rows, as if one shard had them all.
+What ranks know is put together as `dforest.engines.ranks.shard` says. Where nodes try all features, a rank's share is the same
+features in all nodes, and it keeps the sums of these until a node is divided: of its children the one of fewer rows is counted and
+added up, and the histograms of the other are the difference.
 
-Where nodes try all features, a rank's share is the same features in all nodes, and it keeps the sums of these until a node is
-divided: of its children the one of fewer rows is counted and added up, and the histograms of the other are the difference.
-
-A `RankBoostingShard` owns the table of runs, and the histograms that it keeps.
+A `RankBoostingShard` owns the histograms that it keeps.
 """
 
 import numpy as np
 
 from dforest.engines.device.boosting import SUM_BYTES
 from dforest.engines.families import Families, row_ranges_of
-from dforest.engines.ranks.shard import Runs
-from dforest.engines.shard import BoostingShard
+from dforest.engines.ranks.shard import RankShard
 from dforest.engines.work_items import BestCuts, offsets
 from dforest.rules.records import record
 
@@ -23,20 +19,20 @@ KEPT_ROOM = 16  # times the room of a rank that kept histograms may take
 AHEAD = 4  # nodes that are divided at once, ahead of their turn, so that ranks meet less often; equal on all ranks
 
 
-class RankBoostingShard(BoostingShard):
+class RankBoostingShard(RankShard):
     """All rows of a fit, as one of the ranks sees them.
 
     Parameters
     ----------
     ranks : Communicator
-    local : DeviceBoostingShard
+    local : BoostingShard
         The rows of this rank.
     """
 
     def __init__(self, ranks, local):
-        self.ranks, self.local = ranks, local
+        super().__init__(ranks, local)
+        self.weights, self.ahead = local.weights, AHEAD
         self.n_rows, self.has_hessian = ranks.total(local.n_rows), local.has_hessian
-        self._runs = Runs()
         # Where the entries of each feature begin among those of all, and which features this rank finds cuts of.
         self._entries = offsets(local.n_entries)
         self._shares = np.searchsorted(self._entries, ranks.edges(int(self._entries[-1])))
@@ -59,16 +55,11 @@ class RankBoostingShard(BoostingShard):
 
     def begin(self, tree, kind):
         self.local.begin(tree, kind)
-        self._runs = Runs()
+        self._runs = {(0, self.n_rows): (0, self.local.n_rows)}
         self._kept, self._families = {}, Families()
-        nothing = np.zeros(1, np.int64)
-        self._runs.note(nothing, nothing + self.n_rows, nothing, nothing + self.local.n_rows)
-
-    def largest(self, open_nodes):
-        return self.ranks.greatest(self.local.largest(self._local_nodes(open_nodes)))
 
     def quantise_again(self, open_nodes, factors):
-        self.local.quantise_again(self._local_nodes(open_nodes), factors)
+        self.local.quantise_again(self.local_nodes(open_nodes), factors)
         self._families.quantise_again(open_nodes)
 
     def find_cuts(self, open_nodes, features, exponents, bounds):
@@ -76,14 +67,10 @@ class RankBoostingShard(BoostingShard):
         all_features = np.tile(np.arange(len(self.local.n_entries), dtype=features.dtype), (len(features), 1))
         if np.array_equal(features, all_features) and node_bytes <= self.ranks.room:
             return self._find_all_cuts(open_nodes, exponents, bounds, node_bytes)
-        best, local_nodes = BestCuts(len(open_nodes), self.local.n_midpoints), self._local_nodes(open_nodes)
+        best, local_nodes = BestCuts(len(open_nodes), self.local.n_midpoints), self.local_nodes(open_nodes)
         for work_items in self.local.work_items(features).batches(self.ranks.room // (SUM_BYTES * self.local.n_outputs)):
             best.take(work_items, *self._best_cuts(local_nodes, work_items, exponents, bounds))
         return best.found
-
-    def _local_nodes(self, open_nodes):
-        """Nodes with their runs among this rank's own rows; None stays what it is."""
-        return None if open_nodes is None else self._runs.local_open_nodes(open_nodes)
 
     def _best_cuts(self, local_nodes, work_items, exponents, bounds):
         """`best_cuts` of pairs whose histograms there is room for."""
@@ -137,7 +124,7 @@ class RankBoostingShard(BoostingShard):
             some = row_ranges[first : first + at_once]
             work_items = local.work_items(np.tile(np.arange(n_features, dtype=np.int32), (len(some), 1)))
             nodes = np.zeros(len(some), record("df_open_node"))
-            nodes["first"], nodes["n"] = self._runs.local_row_ranges(some).T
+            nodes["first"], nodes["n"] = self.local_row_ranges(some).T
             histograms = local.count(nodes, work_items).get()[:, :, self._added]
             by_entry = histograms.reshape(local.n_outputs, len(some), -1, len(self._added)).transpose(2, 1, 0, 3)
             share = self.ranks.sum_scattered(np.ascontiguousarray(by_entry), self._entries[self._shares])
@@ -159,33 +146,15 @@ class RankBoostingShard(BoostingShard):
         return best, [words[r][firsts[r, i] :][: n_words[r, i]] for i, r in enumerate(rank.tolist())], midpoints
 
     def partition(self, open_nodes, cuts, subsets):
-        local = self._local_nodes(open_nodes)
+        local = self.local_nodes(open_nodes)
         local_left, n_left = self.local.partition(local, cuts, subsets), cuts["n_left"].copy()
-        self._runs.note_children(open_nodes, n_left, local, local_left)
+        self.note_children(open_nodes, n_left, local, local_left)
         self._families.divide(open_nodes, n_left)
         return n_left
 
-    def add_up(self, open_nodes):
-        return self.ranks.sum(self.local.add_up(self._local_nodes(open_nodes)))
-
-    def max_weight(self, open_nodes):
-        return self.ranks.greatest(self.local.max_weight(self._local_nodes(open_nodes)))
-
-    def weights_of_bytes(self, open_nodes, output, which, keys, shifts):
-        return self.ranks.sum(self.local.weights_of_bytes(self._local_nodes(open_nodes), output, which, keys, shifts))
-
-    def next_keys(self, open_nodes, output, keys):
-        return self.ranks.least(self.local.next_keys(self._local_nodes(open_nodes), output, keys))
-
-    def sum_terms(self, open_nodes, medians, delta, factor, shifts):
-        return self.ranks.sum(self.local.sum_terms(self._local_nodes(open_nodes), medians, delta, factor, shifts))
-
     def custom_values(self, open_nodes):
-        rows = self.ranks.gather(self.local.rows_of(self._local_nodes(open_nodes)))
+        rows = self.ranks.gather(self.local.rows_of(self.local_nodes(open_nodes)))
         return self.local.custom_values(open_nodes, np.concatenate(rows))
-
-    def update_raw_predictions(self, open_nodes, values):
-        self.local.update_raw_predictions(self._local_nodes(open_nodes), values)
 
     def raw_sums(self):
         return self.local.raw_sums()

@@ -8,21 +8,19 @@ never the forest. Trees that can't be grown from sums over rows have owners too,
 
 import os
 import platform
-from dataclasses import replace
 
 import numpy as np
 
 from dforest.core.draws import draw_pieces
-from dforest.engines.base import Engine
-from dforest.engines.device.engine import DeviceSession, boosting_session
-from dforest.engines.device.recorder import Recorder
+from dforest.engines.base import BoostingSession, Engine
+from dforest.engines.boosting_driver import Iterations
+from dforest.engines.device.engine import DeviceSession, boosting_shard
 from dforest.engines.device.sampling import RowCounts
-from dforest.engines.device.shard import DeviceShard
-from dforest.engines.forest_driver import ForestDriver
+from dforest.engines.device.shard import ForestShard
 from dforest.engines.memory import RECORD_BYTES, boosting_memory_by_level, forest_memory_by_level
 from dforest.engines.problem import BoostingProblem
 from dforest.engines.ranks.boosting import AHEAD, KEPT_ROOM, RankBoostingShard
-from dforest.engines.ranks.shard import RankShard, with_traffic
+from dforest.engines.ranks.shard import RankForestShard, RankRecorder
 from dforest.engines.ranks.shipping import Shipping
 from dforest.engines.ranks.whole_trees import WholeTrees, grows_whole, whole_bytes
 from dforest.rules.records import record
@@ -58,11 +56,9 @@ class RankEngine(Engine):
 
     def open(self, problem):
         if isinstance(problem, BoostingProblem):
-            ranks = self.ranks
-            return boosting_session(
-                problem, Recorder(self.device), ranks, lambda own: RankBoostingShard(ranks, own), AHEAD,
-                lambda report: with_traffic(report, ranks),
-            )  # fmt: skip
+            recorder = RankRecorder(self.ranks, self.device)
+            shard = RankBoostingShard(self.ranks, boosting_shard(problem, recorder, self.ranks))
+            return BoostingSession(problem, Iterations(problem, shard), recorder)
         return RankSession(problem, self.ranks, self.device, self.n_threads)
 
     def estimate_memory(self, problem, n_trees, n_leaves, n_distinct=None, scores=0):
@@ -72,7 +68,7 @@ class RankEngine(Engine):
                 problem, n_trees, n_leaves, n_threads, is_host, AHEAD, ranks.room, scores, ranks.size,
                 KEPT_ROOM * ranks.room,
             )  # fmt: skip
-        sizes = _Sizes(problem, ranks, max(column.codes.itemsize for column in problem.columns))
+        sizes = _Sizes(problem, ranks)
         return forest_memory_by_level(
             problem, n_trees, n_leaves, n_distinct, n_threads, is_host, sizes.n_trees, sizes.ship_up_to, sizes.histogram_bytes,
             max(sizes.histogram_bytes, MAX_ROOM if sizes.ship_up_to == ALL else 0),
@@ -84,15 +80,15 @@ class RankSession(DeviceSession):
     """A rank at work on a problem; see `Session`."""
 
     def __init__(self, problem, ranks, device, n_threads):
-        super().__init__(problem, Recorder(device), n_threads)
-        self._ranks = ranks
+        sizes = _Sizes(problem, ranks)
+        super().__init__(problem, RankRecorder(ranks, device, min(sizes.ship_up_to, problem.n_rows)), n_threads)
+        self._ranks, self.sizes = ranks, sizes
         self._pieces = problem.share.pieces()
         self._allocator = DrawAllocator(ranks, problem.n_rows, problem.share)
-        self.sizes = _Sizes(problem, ranks, self._training.codes.dtype.itemsize)
         if grows_whole(problem):
             self._shipping = WholeTrees(ranks, problem, self._training.codes.get(), n_threads)
         else:
-            self._shipping = Shipping(ranks, problem, self._training, self.sizes.shipment_records, n_threads)
+            self._shipping = Shipping(ranks, problem, self._training, sizes.shipment_records, n_threads)
         machine = platform.node()
         self._n_here = ranks.gather_objects(machine).count(machine)  # ranks of this machine
 
@@ -138,24 +134,9 @@ class RankSession(DeviceSession):
         problem, training = self.problem, self._training
         of_piece = allocated[:, np.searchsorted(self._allocator.blocks, self._pieces[0])]
         counts = draw_pieces(problem.sampling, seeds, problem.n_rows, of_piece, self._pieces, self._n_threads)
-        weights, units = None, [problem.targets.weight_unit] * len(seeds)
-        if problem.targets.balance is not None:
-            weights = problem.targets.balance.integer_weights(counts)
-            units = [of_tree.unit for of_tree in weights]
-        local = DeviceShard(training, seeds, RowCounts.known(training.device, counts), weights)
-        return RankShard(self._ranks, local, problem, self._shipping), units
-
-    def _driver(self, shard):
-        """What grows the trees of a shard. With a limit on leaves, trees are shipped whole, or not at all."""
-        training, ship_up_to = self._training, self.sizes.ship_up_to
-        if self.problem.rules.max_leaf_nodes:
-            ship_up_to = -1 if (shard.roots["n"] > ship_up_to).any() else ALL
-        sizes = ship_up_to, self.sizes.histogram_bytes, training.tuning.extra_features
-        return ForestDriver(self.problem, training.layout, shard, *sizes, training.labels)
-
-    def report(self):
-        report = replace(self._recorder.report(self._n_trees), ship_up_to=min(self.sizes.ship_up_to, self.problem.n_rows))
-        return with_traffic(report, self._ranks)
+        weights = None if problem.targets.balance is None else problem.targets.balance.integer_weights(counts)
+        local, sizes = ForestShard(training, seeds, RowCounts.known(training.device, counts), weights), self.sizes
+        return RankForestShard(self._ranks, local, problem, self._shipping, sizes.ship_up_to, sizes.histogram_bytes)
 
 
 def machine_bytes():
@@ -181,8 +162,8 @@ class _Sizes:
         Most memory for histograms at a time.
     """
 
-    def __init__(self, problem, ranks, code_bytes):
-        own_rows = -(-problem.n_rows // ranks.size)
+    def __init__(self, problem, ranks):
+        own_rows, code_bytes = -(-problem.n_rows // ranks.size), max(column.codes.itemsize for column in problem.columns)
         row_bytes = problem.n_features * code_bytes + 8 * (problem.objective.n_outputs - 1)  # and targets
         # Scratch is to take about as much memory as the codes of the own rows, or some MiB where that is little.
         room = max(ranks.room, own_rows * row_bytes)

@@ -1,8 +1,9 @@
-"""The draws of a batch of trees on the rows of all ranks: what a driver asks of a shard, by collectives.
+"""What a driver asks of the records of all ranks: shards made of those of the ranks, by collectives.
 
-Each rank asks the shard of its own rows, and combines the answers of all ranks: sums, least and greatest numbers. The best cuts
-of a level are found by all ranks together, each for its share of the pairs of a node and a feature, as histograms are added up by
-share. So the rounds of a level do not depend on the number of its nodes.
+Each rank asks the shard of its own rows (`dforest.engines.device.shard`), and the answers are put together. For most questions
+`ANSWERS` says how; the others have methods. The best cuts of a level are found by all ranks together, each for its share of the
+pairs of a node and a feature, as histograms are added up by share. So the rounds of a level do not depend on the number of its
+nodes.
 
 The runs of open nodes are given in a common numbering of all draws, as if one shard had them all. Which run of a rank's own draws
 belongs to a node is known here alone.
@@ -14,102 +15,134 @@ from dataclasses import replace
 
 import numpy as np
 
+from dforest.engines.device.recorder import Recorder
 from dforest.engines.families import row_ranges_of
-from dforest.engines.shard import ForestShard
 from dforest.rules import arrays, outputs
 from dforest.rules.records import record
+from dforest.spmd.communicator import Communicator
 
 
-class Runs:
-    """Which run of a rank's own draws, or rows, belongs to a node, given where its run lies among the draws of all ranks."""
+def extremes(ranks, extents):
+    """The least and the greatest numbers of all ranks, given this rank's, on the last axis."""
+    if extents.dtype.kind == "u":  # the complement turns the order round
+        least = ranks.least(np.stack([extents[..., 0], ~extents[..., 1]], axis=-1))
+        return np.stack([least[..., 0], ~least[..., 1]], axis=-1)
+    signs = np.array([1, -1], extents.dtype)
+    return ranks.least(extents * signs) * signs + extents.dtype.type(0)  # 0.0 for -0.0
 
-    def __init__(self):
+
+def own(_, answer):
+    """What this rank's own shard says, if anything: the question is what to do with its rows."""
+    return answer
+
+
+# Questions about nodes, by the methods of shards, and what the answers of the ranks make together.
+ANSWERS = {
+    # of forests
+    "target_extents": extremes,
+    "requantise": own,
+    "requantise_weights": own,
+    "label_sums": Communicator.sum,
+    "key_ranges": extremes,
+    # of both
+    "max_weight": Communicator.greatest,
+    # of boosted trees
+    "largest": Communicator.greatest,
+    "add_up": Communicator.sum,
+    "weights_of_bytes": Communicator.sum,
+    "next_keys": Communicator.least,
+    "sum_terms": Communicator.sum,
+    "update_raw_predictions": own,
+}
+
+
+class RankShard:
+    """Records of all ranks, as one of the ranks sees them: what shards of forests and of boosted trees share.
+
+    Parameters
+    ----------
+    ranks : Communicator
+    local : ForestShard or BoostingShard
+        The records of this rank's own rows.
+    """
+
+    def __init__(self, ranks, local):
+        self.ranks, self.local = ranks, local
         self._runs = {}  # by first and length among all: where the own ones of the node begin, and how many there are
 
+    def __getattr__(self, name):
+        """A question that `ANSWERS` has."""
+        if name not in ANSWERS:
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        put_together, ask = ANSWERS[name], getattr(self.local, name)
+        return lambda open_nodes, *given: put_together(self.ranks, ask(self.local_nodes(open_nodes), *given))
+
+    def local_nodes(self, nodes):
+        """Nodes, open or grown, with their runs among this rank's own records; None, which stands for all rows, stays."""
+        if nodes is None:
+            return None
+        local = nodes.copy()
+        local["first"], local["n"] = self.local_row_ranges(row_ranges_of(nodes)).T
+        return local
+
+    def local_row_ranges(self, row_ranges):
+        """This rank's runs of nodes, given their (first, n) among the records of all ranks: ndarray of shape (n_nodes, 2)."""
+        return np.array([self._runs[row_range] for row_range in row_ranges], np.int64).reshape(-1, 2)
+
     def note(self, firsts, lengths, own_firsts, own_lengths):
-        """Learn of nodes."""
+        """Learn which runs of own records belong to nodes, given where their runs lie among the records of all ranks."""
         runs = zip(own_firsts.tolist(), own_lengths.tolist(), strict=True)
         self._runs.update(zip(zip(firsts.tolist(), lengths.tolist(), strict=True), runs, strict=True))
 
     def note_children(self, open_nodes, n_left, local, local_left):
-        """Learn of the children of nodes, given the nodes among all draws and among the own ones, and how many draws go left."""
+        """Learn of the children of nodes, given the nodes among all records and among own ones, and how many records go left."""
         self.note(open_nodes["first"], n_left, local["first"], local_left)
         self.note(open_nodes["first"] + n_left, open_nodes["n"] - n_left, local["first"] + local_left, local["n"] - local_left)
 
-    def local_open_nodes(self, open_nodes):
-        """Open nodes, or nodes that are grown, with their runs among this rank's own draws."""
-        local = open_nodes.copy()
-        local["first"], local["n"] = self.local_row_ranges(row_ranges_of(open_nodes)).T
-        return local
 
-    def local_row_ranges(self, row_ranges):
-        """This rank's runs of nodes, given their (first, n) among the draws of all ranks: ndarray of shape (n_nodes, 2)."""
-        return np.array([self._runs[row_range] for row_range in row_ranges], np.int64).reshape(-1, 2)
-
-
-class RankShard(ForestShard):
+class RankForestShard(RankShard):
     """All draws of a batch, as one of the ranks sees them.
 
     Parameters
     ----------
     ranks : Communicator
-    local : DeviceShard
+    local : ForestShard
         The draws on this rank's own rows.
     problem : Problem
     shipping : Shipping or WholeTrees
         What grows subtrees.
+    ship_up_to : int
+        Records of the largest node that is shipped.
+    histogram_bytes : int
+        As of `ForestShard`.
     """
 
-    def __init__(self, ranks, local, problem, shipping):
-        self.ranks, self.local, self._shipping = ranks, local, shipping
+    def __init__(self, ranks, local, problem, shipping, ship_up_to, histogram_bytes):
+        super().__init__(ranks, local)
+        self._shipping, self.layout, self.labels, self.weight_units = shipping, local.layout, local.labels, local.weight_units
+        self.histogram_bytes, self.extra_features = histogram_bytes, local.extra_features
         self._y, self._has_classes = problem.targets.numbers, not problem.objective.scales_targets
-        self.layout = local.training.layout
         self.has_exact_weights, self._label_ranks = local.has_exact_weights, None
         self.roots = local.roots.copy()
         self.roots["n"] = ranks.sum(local.roots["n"])
         self.roots["first"] = np.cumsum(self.roots["n"]) - self.roots["n"]
-        self._runs = Runs()
-        self._runs.note(self.roots["first"], self.roots["n"], local.roots["first"], local.roots["n"])
-        self.local_open_nodes = self._runs.local_open_nodes
+        self.note(self.roots["first"], self.roots["n"], local.roots["first"], local.roots["n"])
+        self.subtree_up_to = ship_up_to
+        if problem.rules.max_leaf_nodes:  # trees are shipped whole, or not at all
+            self.subtree_up_to = -1 if (self.roots["n"] > ship_up_to).any() else int(self.roots["n"].max())
 
     def add_up(self, open_nodes, outputs):
-        totals, extents = self.local.add_up(self.local_open_nodes(open_nodes), outputs)
+        totals, extents = self.local.add_up(self.local_nodes(open_nodes), outputs)
         if not self._has_classes and outputs is None:
-            extents = self._extremes(extents)
+            extents = extremes(self.ranks, extents)
         return self.ranks.sum(totals), extents
-
-    def _extremes(self, extents):
-        """The least and the greatest numbers of all ranks, given this rank's, on the last axis."""
-        if extents.dtype.kind == "u":  # the complement turns the order round
-            least = self.ranks.least(np.stack([extents[..., 0], ~extents[..., 1]], axis=-1))
-            return np.stack([least[..., 0], ~least[..., 1]], axis=-1)
-        signs = np.array([1, -1], extents.dtype)
-        return self.ranks.least(extents * signs) * signs + extents.dtype.type(0)  # 0.0 for -0.0
-
-    def target_extents(self, open_nodes):
-        return self._extremes(self.local.target_extents(self.local_open_nodes(open_nodes)))
-
-    def requantise(self, open_nodes):
-        self.local.requantise(self.local_open_nodes(open_nodes))
-
-    def max_weight(self, open_nodes):
-        return self.ranks.greatest(self.local.max_weight(self.local_open_nodes(open_nodes)))
-
-    def requantise_weights(self, open_nodes):
-        self.local.requantise_weights(self.local_open_nodes(open_nodes))
-
-    def label_sums(self, roots):
-        return self.ranks.sum(self.local.label_sums(self.local_open_nodes(roots)))
 
     def take_label_ranks(self, ranks):
         self._label_ranks = ranks
         self.local.take_label_ranks(ranks)
 
-    def key_ranges(self, open_nodes, features):
-        return self._extremes(self.local.key_ranges(self.local_open_nodes(open_nodes), features))
-
     def count(self, open_nodes, features, ranges, outputs):
-        histograms = self.local.count(self.local_open_nodes(open_nodes), features, ranges, outputs).get()
+        histograms = self.local.count(self.local_nodes(open_nodes), features, ranges, outputs).get()
         n_nodes, n_tried, *shape = histograms.shape
         return self.ranks.sum_scattered(histograms.reshape(n_nodes * n_tried, *shape))
 
@@ -131,10 +164,10 @@ class RankShard(ForestShard):
         return found["cut"], found["subset"]
 
     def partition(self, open_nodes, cuts, subsets):
-        local = self.local_open_nodes(open_nodes)
+        local = self.local_nodes(open_nodes)
         local_left = self.local.partition(local, cuts, subsets)
         n_left = self.ranks.sum(local_left)
-        self._runs.note_children(open_nodes, n_left, local, local_left)
+        self.note_children(open_nodes, n_left, local, local_left)
         return n_left
 
     def leaf_words(self, nodes):
@@ -149,10 +182,10 @@ class RankShard(ForestShard):
 
     def _leaf_words(self, nodes, exact_weight):
         """`leaf_words` of nodes, given the exact weights of the own rows, if there are any."""
-        local = self.local_open_nodes(nodes)
+        local = self.local_nodes(nodes)
         if self._has_classes and exact_weight is None:
             return self.ranks.sum(self.local.leaf_words(local))
-        records, shifts, n_draws = self.local.draws.get(), None, None
+        records, shifts, n_draws = self.local.records.get(), None, None
         if exact_weight is not None:
             n_draws = self.ranks.sum(arrays.count_draws(local, records))
             shifts = arrays.weight_shifts(self.ranks.greatest(self.local.max_weight(_open_nodes(local))), is_fine=True)
@@ -174,7 +207,7 @@ class RankShard(ForestShard):
     def _number_words(self, nodes, local, records, exact_weight, shifts, n_draws):
         """`leaf_words` of numbers: those of each output, put together."""
         number, is_wide, by_output = self.layout.criterion_number, self.layout.is_wide, self._targets_by_output()
-        extents = self._extremes(self.local.target_extents(_open_nodes(local)))
+        extents = extremes(self.ranks, self.local.target_extents(_open_nodes(local)))
         extents = [np.ascontiguousarray(extents[:, o]) for o in range(len(by_output))]
         scaled = [(nodes, local)]
         if len(by_output) > 1:  # each output has the leaf's own scale
@@ -206,11 +239,8 @@ class RankShard(ForestShard):
 
     def grow_subtrees(self, open_nodes):
         exact_weight = self.local.exact_weight.get() if self.has_exact_weights else None
-        local = self.local_open_nodes(open_nodes)
-        return self._shipping.grow(open_nodes, local, self.local.draws.get(), exact_weight, self._label_ranks)
-
-    def rows(self):
-        raise NotImplementedError("ranks do not tell which rows the leaves of a tree have")
+        local = self.local_nodes(open_nodes)
+        return self._shipping.grow(open_nodes, local, self.local.records.get(), exact_weight, self._label_ranks)
 
 
 def _open_nodes(nodes):
@@ -221,13 +251,24 @@ def _open_nodes(nodes):
     return open_nodes
 
 
-def with_traffic(report, ranks):
-    """A `FitReport` of this rank's work, with what ranks exchanged."""
-    traffic = ranks.traffic
-    return replace(
-        report,
-        n_ranks=ranks.size,
-        n_rounds=traffic.n_rounds,
-        bytes_sent=traffic.bytes_sent,
-        wait_seconds=traffic.seconds_waited,
-    )
+class RankRecorder(Recorder):
+    """Keeps what this rank's work does on its device, and what ranks exchange.
+
+    Parameters
+    ----------
+    ranks : Communicator
+    device : Device
+    ship_up_to : int, default=0
+        Records of the largest node that is shipped.
+    """
+
+    def __init__(self, ranks, device, ship_up_to=0):
+        super().__init__(device)
+        self._ranks, self._ship_up_to = ranks, ship_up_to
+
+    def report(self, n_trees):
+        traffic = self._ranks.traffic
+        return replace(
+            super().report(n_trees), n_ranks=self._ranks.size, n_rounds=traffic.n_rounds, bytes_sent=traffic.bytes_sent,
+            ship_up_to=self._ship_up_to, wait_seconds=traffic.seconds_waited,
+        )  # fmt: skip

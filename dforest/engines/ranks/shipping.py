@@ -55,12 +55,9 @@ class Shipping:
             In the order of `open_nodes`, on every rank.
         """
         owner, shipment = assign_owners(open_nodes["n"], self._ranks.size, self._shipment_records)
-        n_shipments = int(shipment.max(initial=-1)) + 1
-        if n_shipments == 0:
-            return Subtrees.none(self._problem.objective)
         lengths = np.stack(self._ranks.gather(own["n"].astype(np.int64)))
         numbers, grown = [], []
-        for number in range(n_shipments):
+        for number in range(int(shipment.max()) + 1):
             ours = [np.flatnonzero((shipment == number) & (owner == rank)) for rank in range(self._ranks.size)]
             packed = self._ranks.exchange([self._pack(own[of_rank], draws, exact_weight) for of_rank in ours])
             mine = ours[self._ranks.rank]

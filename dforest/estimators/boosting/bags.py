@@ -140,7 +140,7 @@ class BagsProblem:
 
 
 class BagsSession:
-    """The sessions of several bags, as one: see `dforest.engines.boosting.BoostingSession`."""
+    """The sessions of several bags, as one: see `dforest.engines.base.BoostingSession`."""
 
     def __init__(self, sessions):
         self._sessions = sessions
