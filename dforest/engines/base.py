@@ -142,9 +142,11 @@ class Session(ABC):
     ----------
     n_together : int
         Trees are asked for in multiples of this number.
+    knows_rows : bool
+        Whether trees may get other targets between calls, and the leaves of rows are told.
     """
 
-    n_together = 1
+    n_together, knows_rows = 1, True
 
     def __init__(self, problem, recorder):
         self.problem, self._recorder = problem, recorder
@@ -181,6 +183,8 @@ class Session(ABC):
         ValueError
             If the targets do not fit the problem, or the engine does not support it.
         """
+        if not self.knows_rows and (targets is not None or keep_leaves):
+            raise ValueError("boosted trees and trees of several ranks keep their targets, and tell no leaves of rows")
         if targets is not None:
             self.problem = self.problem.with_targets(targets)
             self._take_targets()
@@ -198,9 +202,9 @@ class Session(ABC):
     def _grow(self, trees, sink, keep_leaves):
         """Grow one or more trees; put them into an `InOrder` sink, until that is no longer open."""
 
-    @abstractmethod
     def _take_targets(self):
-        """Get ready for the problem's targets, which are other ones than before."""
+        """Get ready for the problem's targets, which are other ones than before, where a session `knows_rows`."""
+        raise NotImplementedError
 
     def leaves(self, tree):
         """Which leaf each training row reached while a tree was grown: no row walks down the tree for that.
@@ -242,6 +246,8 @@ class BoostingSession(Session):
     recorder : Stopwatch
     """
 
+    knows_rows = False
+
     def __init__(self, problem, grower, recorder):
         super().__init__(problem, recorder)
         self.n_together = problem.n_trees_per_iteration
@@ -255,12 +261,7 @@ class BoostingSession(Session):
         """What offsets and leaf values of the rows here add up to: ndarray of shape (n_sums, n_rows), dtype float64; lent."""
         return self._grower.raw_sums
 
-    def _take_targets(self):
-        raise ValueError("the targets of boosted trees do not change between trees")
-
     def _grow(self, trees, sink, keep_leaves):
-        if keep_leaves:
-            raise ValueError("it is not told which leaves the rows reach while boosted trees are grown")
         for first in range(trees.start, trees.stop, self.n_together):
             for number, arrays in enumerate(self._grower.grow_iteration(), first):
                 if not sink.put(GrownTree(number, arrays, 1.0)):

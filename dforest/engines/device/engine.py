@@ -106,8 +106,7 @@ class DeviceSession(Session):
 
     def _grow(self, trees, sink, keep_leaves):
         seeds, n_rows = self.problem.seeds_of(trees), self.problem.n_rows
-        for some, allocated in self._batches(len(trees), seeds):
-            shard = self._make_shard(seeds[some], allocated)
+        for some, shard in self._shards(seeds):
             driver = ForestDriver(self.problem, shard)
             for t, (arrays, unit) in enumerate(zip(driver.grow(keep_leaves), shard.weight_units, strict=True)):
                 number = trees[some][t]
@@ -118,19 +117,18 @@ class DeviceSession(Session):
                 if not sink.put(GrownTree(number, arrays, unit)):
                     return
 
-    def _batches(self, n_trees, seeds):
-        """Yield (which of some trees are grown together: slice, what is known of their draws, for `_make_shard`)."""
-        for some in self._training.batches(n_trees, self.problem.sampling.max_records(self.problem.n_rows)):
-            yield some, None
-
-    def _make_shard(self, seeds, allocated):
-        """A `ForestShard` of the draws of trees of these seeds."""
+    def _shards(self, seeds):
+        """Yield which of the trees of these seeds are grown together, a slice, and the `ForestShard` of their draws."""
         problem, training = self.problem, self._training
-        if problem.targets.balance is None:
-            draws = TreeDraws((problem.sampling,) * len(seeds), seeds, problem.n_rows, self._n_threads)
-            return ForestShard(training, seeds, RowCounts.drawn(training.device, draws), None)
-        drawn, weights = problem.weigh_draws(seeds)
-        return ForestShard(training, seeds, RowCounts.known(training.device, drawn), weights)
+        for some in training.batches(len(seeds), problem.sampling.max_records(problem.n_rows)):
+            own, weights = seeds[some], None
+            if problem.targets.balance is None:
+                draws = TreeDraws((problem.sampling,) * len(own), own, problem.n_rows, self._n_threads)
+                counts = RowCounts.drawn(training.device, draws)
+            else:
+                drawn, weights = problem.weigh_draws(own)
+                counts = RowCounts.known(training.device, drawn)
+            yield some, ForestShard(training, own, counts, weights)
 
     def _check_first(self, tree):
         """Raise if trees like the first one of a call are not to be grown."""

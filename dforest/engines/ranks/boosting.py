@@ -1,8 +1,8 @@
 """Boosted trees on the rows of all ranks: a shard made of those of the ranks, by collectives.
 
 What ranks know is put together as `dforest.engines.ranks.shard` says. Where nodes try all features, a rank's share is the same
-features in all nodes, and it keeps the sums of these until a node is divided: of its children the one of fewer rows is counted and
-added up, and the histograms of the other are the difference.
+features in all nodes, and it keeps the sums of these until a node is divided: of its children the one of fewer rows is counted
+and added up, and the histograms of the other are the difference.
 
 A `RankBoostingShard` owns the histograms that it keeps.
 """

@@ -79,6 +79,8 @@ class RankEngine(Engine):
 class RankSession(DeviceSession):
     """A rank at work on a problem; see `Session`."""
 
+    knows_rows = False
+
     def __init__(self, problem, ranks, device, n_threads):
         sizes = _Sizes(problem, ranks)
         super().__init__(problem, RankRecorder(ranks, device, min(sizes.ship_up_to, problem.n_rows)), n_threads)
@@ -95,24 +97,24 @@ class RankSession(DeviceSession):
     def close(self):
         self._training = self._shipping = None
 
-    def _take_targets(self):
-        raise ValueError("ranks do not change the targets of a problem between trees")
-
-    def _grow(self, trees, sink, keep_leaves):
-        if keep_leaves:
-            raise ValueError("ranks do not tell which leaves the rows reach while a tree is grown")
-        super()._grow(trees, sink, False)
-
-    def _batches(self, n_trees, seeds):
+    def _shards(self, seeds):
+        problem, training, ranks, sizes = self.problem, self._training, self._ranks, self.sizes
+        piece = np.searchsorted(self._allocator.blocks, self._pieces[0])
         # Fewer at a time of plans that have many numbers for a block.
-        together, n_ahead = self.sizes.n_trees, max(1, ALLOCATED_AHEAD // self.problem.sampling.width)
-        n_allocated = together * -(-self._ranks.size * n_ahead // together)
-        for first in range(0, n_trees, together):
-            at = first % n_allocated
+        together, n_ahead = sizes.n_trees, max(1, ALLOCATED_AHEAD // problem.sampling.width)
+        n_allocated = together * -(-ranks.size * n_ahead // together)
+        for first in range(0, len(seeds), together):
+            at, own, weights = first % n_allocated, seeds[first : first + together], None
             if at == 0:
                 ahead = seeds[first : first + n_allocated]
-                allocated = self._allocator.allocate((self.problem.sampling,) * len(ahead), ahead, self._n_threads)
-            yield slice(first, first + together), allocated[at : at + together]
+                allocated = self._allocator.allocate((problem.sampling,) * len(ahead), ahead, self._n_threads)
+            of_piece = allocated[at : at + together][:, piece]
+            counts = draw_pieces(problem.sampling, own, problem.n_rows, of_piece, self._pieces, self._n_threads)
+            if problem.targets.balance is not None:
+                weights = problem.targets.balance.integer_weights(counts)
+            local = ForestShard(training, own, RowCounts.known(training.device, counts), weights)
+            shard = RankForestShard(ranks, local, problem, self._shipping, sizes.ship_up_to, sizes.histogram_bytes)
+            yield slice(first, first + together), shard
 
     def _check_first(self, tree):
         """Raise MemoryError if a forest of trees like this one cannot fit the memory that this rank has.
@@ -129,14 +131,6 @@ class RankSession(DeviceSession):
                 f"as each gets the whole forest; this rank has {have / 2**20:.1f} MiB, its share of the memory of a machine with "
                 f"{self._n_here} ranks. max_depth, max_leaf_nodes, min_samples_leaf and max_samples make trees smaller"
             )
-
-    def _make_shard(self, seeds, allocated):
-        problem, training = self.problem, self._training
-        of_piece = allocated[:, np.searchsorted(self._allocator.blocks, self._pieces[0])]
-        counts = draw_pieces(problem.sampling, seeds, problem.n_rows, of_piece, self._pieces, self._n_threads)
-        weights = None if problem.targets.balance is None else problem.targets.balance.integer_weights(counts)
-        local, sizes = ForestShard(training, seeds, RowCounts.known(training.device, counts), weights), self.sizes
-        return RankForestShard(self._ranks, local, problem, self._shipping, sizes.ship_up_to, sizes.histogram_bytes)
 
 
 def machine_bytes():

@@ -63,7 +63,8 @@ class Shipping:
             mine = ours[self._ranks.rank]
             numbers.append(mine)
             grown.append(self._grow(open_nodes[mine], packed, lengths[:, mine], exact_weight is not None, label_ranks))
-        return self._collect(np.concatenate(numbers), grown)
+        numbers = np.concatenate(self._ranks.gather(np.concatenate(numbers)))
+        return collect(self._ranks, numbers, grown, self._problem.objective)
 
     def _pack(self, own, draws, exact_weight):
         """The packed records of some nodes."""
@@ -83,16 +84,26 @@ class Shipping:
         open_nodes["first_weight"] = np.minimum(open_nodes["first_weight"], 0)  # records have rows of their own
         return grow_given(self._problem, columns, records, y, open_nodes, self._n_threads, exact_weight, label_ranks)
 
-    def _collect(self, numbers, grown):
-        """The subtrees of all ranks, in order, given those that this one has grown and their numbers."""
-        gather = self._ranks.gather
-        numbers = np.concatenate(gather(numbers))
-        lengths = np.concatenate(gather(np.concatenate([subtrees.lengths for subtrees in grown])))
-        own = Nodes.join([subtrees.nodes for subtrees in grown])
-        grown.clear()
-        nodes = Nodes(*(np.concatenate(gather(array)) for array in own))
-        order = np.argsort(numbers)
-        return Subtrees(lengths[order], nodes.take((np.cumsum(lengths) - lengths)[order], lengths[order]), None)
+
+def collect(ranks, numbers, grown, objective):
+    """The subtrees, or trees, of all ranks, in order: a collective.
+
+    Parameters
+    ----------
+    ranks : Communicator
+    numbers : ndarray of shape (n_subtrees,)
+        Of those that the ranks have grown, rank by rank.
+    grown : list of Subtrees
+        Those that this rank has grown; emptied.
+    objective : Objective
+        Theirs.
+    """
+    lengths, own, _ = zip(Subtrees.none(objective), *grown, strict=True)
+    grown.clear()
+    lengths = np.concatenate(ranks.gather(np.concatenate(lengths)))
+    nodes = Nodes(*(np.concatenate(ranks.gather(array)) for array in Nodes.join(own)))
+    order = np.argsort(numbers)
+    return Subtrees(lengths[order], nodes.take((np.cumsum(lengths) - lengths)[order], lengths[order]), None)
 
 
 def assign_owners(n_records, n_owners, shipment_records):

@@ -16,7 +16,8 @@ import numpy as np
 from dforest.core.search.dense import DenseSplitter
 from dforest.engines.given import code_types, grow_given
 from dforest.engines.layout import has_kernels
-from dforest.engines.nodes import Nodes, Subtrees, range_entries
+from dforest.engines.nodes import range_entries
+from dforest.engines.ranks.shipping import collect
 
 
 def grows_whole(problem):
@@ -70,7 +71,8 @@ class WholeTrees:
             of_tree = [slice(end[i] - length[i], end[i]) for end, length in zip(ends, lengths, strict=True)]
             own = (np.concatenate([part[some] for part, some in zip(sent, of_tree, strict=True)]) for sent in (records, weights))
             grown.append(self._grow(open_node, label_ranks, *own))
-        return self._collect(grown, len(open_nodes))
+        numbers = np.concatenate([np.arange(owner, len(open_nodes), size) for owner in range(size)])
+        return collect(self._ranks, numbers, grown, self._problem.objective)
 
     def _records(self, own, draws, exact_weight):
         """The records of some trees, with the numbers of rows among those of all ranks, and their exact weights, if any."""
@@ -91,13 +93,3 @@ class WholeTrees:
             root["first_weight"], exact_weight = 0, np.zeros(self._problem.n_rows)
             exact_weight[records["row"]] = weights
         return grow_given(self._problem, self._columns, records[order], self._y, root, self._n_threads, exact_weight, label_ranks)
-
-    def _collect(self, grown, n_trees):
-        """All trees, in order, given those that this rank has grown."""
-        gather, size = self._ranks.gather, self._ranks.size
-        joined = Subtrees.none(self._problem.objective)
-        own = Nodes.join([joined.nodes, *(subtree.nodes for subtree in grown)])
-        by_rank = gather(np.concatenate([joined.lengths, *(subtree.lengths for subtree in grown)]))
-        nodes, lengths = Nodes(*(np.concatenate(gather(array)) for array in own)), np.concatenate(by_rank)
-        order = np.argsort(np.concatenate([np.arange(rank, n_trees, size) for rank in range(size)]))
-        return Subtrees(lengths[order], nodes.take((np.cumsum(lengths) - lengths)[order], lengths[order]), None)
