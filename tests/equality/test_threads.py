@@ -3,7 +3,6 @@
 import pickle
 import time
 from concurrent.futures import ThreadPoolExecutor
-from itertools import product
 
 import numpy as np
 import pytest
@@ -66,35 +65,6 @@ def problem_of_all_kinds(n=700):
     weight = rng.random(n)
     weight[rng.random(n) < 0.05] = 0
     return X, np.exp(y / 3), weight
-
-
-@pytest.mark.slow(after=4)
-@pytest.mark.parametrize("constrained", [False, True])
-@pytest.mark.parametrize("method", ["hist", "dense"])
-@pytest.mark.parametrize("criterion", ["gini", "entropy", "log_loss", "squared_error", "poisson", "absolute_error"])
-def test_all_kinds_of_features(criterion, constrained, method, extremes, tuning, assert_equal):
-    """Of features, criteria, splits and growth, with and without constraints."""
-    X, y, weight = problem_of_all_kinds()
-    kinds = [dforest.RandomForestRegressor, dforest.ExtraTreesRegressor]
-    if criterion in ("gini", "entropy", "log_loss"):
-        kinds = [dforest.RandomForestClassifier, dforest.ExtraTreesClassifier]
-        y = np.digitize(y, np.quantile(y, [0.5] if constrained else [0.3, 0.6, 0.8]))
-    for turn, (kind, max_leaf_nodes) in enumerate(product(kinds, [None, 90])):
-        model = kind(
-            n_estimators=5, criterion=criterion, method=method, max_leaf_nodes=max_leaf_nodes, max_features=3, random_state=1,
-            categorical_features=[2, 3], ordinal_features=[1, 4], monotonic_cst=[1, 0, 0, 0, -1] if constrained else None,
-        )  # fmt: skip
-        for categorical_split in ("subset", "one_hot"):
-            first = None
-            for extreme, n_jobs in [*combined(extremes, [1, 4], turn=turn), ("default", 3)]:
-                with tuning(extreme):
-                    forest = kind(**{**model.get_params(), "n_jobs": n_jobs, "categorical_split": categorical_split})
-                    forest.fit(X, y, weight)
-                first = first or forest
-                assert_equal(first, forest, (kind, max_leaf_nodes, categorical_split, extreme, n_jobs))
-            assert set(first.forest_.feature) == {-1, 0, 1, 2, 3, 4}
-            assert np.array_equal(first.predict(X), first.set_params(n_jobs=4).predict(X))
-            assert np.array_equal(first.apply(X), first.set_params(n_jobs=1).apply(X))
 
 
 @pytest.mark.parametrize("method", ["hist", "dense"])

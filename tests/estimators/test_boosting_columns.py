@@ -73,16 +73,6 @@ def test_categories_by_any_name():
     assert regressor(max_iter=1, categorical_features=None).fit(codes, y).is_categorical_ is None
 
 
-def test_categories_are_parted_by_what_they_say():
-    """Two leaves are enough where categories are parted by their targets, however they are numbered."""
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 8, (400, 1)).astype(float)
-    y = np.isin(X[:, 0], [1, 4, 6]) * 10.0
-    model = regressor(max_iter=1, max_leaf_nodes=2, learning_rate=1.0, categorical_features=[0]).fit(X, y)
-    np.testing.assert_allclose(model.predict(X), y, atol=1e-6)
-    assert set(model.forest_.subset_of(0).tolist()) in ({1, 4, 6}, {0, 2, 3, 5, 7})
-
-
 def test_unseen_labels_go_where_missing_values_go():
     rng = np.random.default_rng(1)
     X = rng.integers(0, 3, (300, 1)).astype(float)
@@ -93,15 +83,6 @@ def test_unseen_labels_go_where_missing_values_go():
         found = model.predict([[7.0], [-1.0]])
     np.testing.assert_allclose(found, 20.0, atol=0.01)
     np.testing.assert_allclose(model.predict([[np.nan], [2.0]]), [20.0, 10.0], atol=0.01)
-
-
-@pytest.mark.filterwarnings("ignore:no tree has a split")
-def test_rare_categories_stay_together():
-    """Categories of fewer than 10 rows have no place of their own, so nothing is learned of a single one."""
-    X = np.repeat(np.arange(30.0), 5)[:, None]
-    y = np.random.default_rng(0).normal(size=30)[X[:, 0].astype(int)]
-    assert regressor(min_samples_leaf=1, categorical_features=[0]).fit(X, y).forest_.depths().max() == 0
-    assert regressor(min_samples_leaf=1).fit(X, y).forest_.depths().max() > 0
 
 
 def test_categories_of_rows_of_weight_0_are_unknown():

@@ -134,34 +134,6 @@ def test_unknown_labels_go_with_the_missing(method, categorical_split, missing_w
     assert model.predict(unknown).tolist() == [missing_with] * len(unknown)
 
 
-@METHODS
-@SPLITS
-@pytest.mark.parametrize(("counts", "expected"), [([5, 2], 0), ([2, 5], 1)])
-def test_without_missing_values_they_go_with_the_larger_side(method, categorical_split, counts, expected):
-    """Of equal sides: right."""
-    x, y = np.repeat([0.0, 1.0], counts)[:, None], np.repeat([0, 1], counts)
-    model = DecisionTreeClassifier(method=method, categorical_split=categorical_split, categorical_features=[0]).fit(x, y)
-    assert model.predict([[np.nan], [7.0]]).tolist() == [expected] * 2
-    x, y = np.repeat([0.0, 1.0], 3)[:, None], np.repeat([0, 1], 3)
-    assert model.fit(x, y).apply([[np.nan], [7.0]]).tolist() == [2, 2]
-
-
-@METHODS
-@pytest.mark.parametrize("categorical_split", ["subset", "one_hot"])
-def test_categories_that_a_node_has_not_seen_go_with_the_missing(method, categorical_split):
-    """Below a split by another feature, of the categories that occurred on the other side only."""
-    x = np.tile([[0.0, 0.0], [0.0, 1.0], [1.0, 2.0], [1.0, 3.0], [0.0, np.nan]], (6, 1))
-    y = np.tile([0.0, 1.0, 100.0, 101.0, 1.0], 6)
-    model = DecisionTreeRegressor(method=method, categorical_split=categorical_split, categorical_features=[1])
-    model.set_params(max_features=1, random_state=0)
-    for seed in range(20):
-        model.set_params(random_state=seed).fit(x, y)
-        np.testing.assert_array_equal(model.predict(x), y)
-        if model.forest_.feature[0] == 0:
-            break
-    assert model.predict([[0.0, 2.0], [0.0, 3.0], [0.0, 9.0]]).tolist() == [1.0] * 3
-
-
 # Many categories
 
 
@@ -197,20 +169,6 @@ def test_many_categories(kind, method, n_categories, dtype):
     assert_walks(model, rows)
     assert len(set(model.apply(rows[-4:]))) == 1
     assert model.predict(rows[-4:]).tolist() == [y[0]] * 4
-
-
-@METHODS
-@SPLITS
-@TREES
-def test_every_row_reaches_the_leaf_that_counted_it(kind, method, categorical_split):
-    X, y = mixed(kind)
-    for splitter in ("best", "random"):
-        model = kind(method=method, splitter=splitter, categorical_split=categorical_split, random_state=0, **KINDS).fit(X, y)
-        forest = model.forest_
-        leaves = np.flatnonzero(forest.feature < 0)
-        draws = np.bincount(model.apply(X), minlength=len(forest.feature))
-        np.testing.assert_array_equal(draws[leaves], forest.leaf_draws[forest.leaf_row[leaves]])
-        assert draws.sum() == draws[leaves].sum() == len(X)
 
 
 # All that predicts, and all that is estimated
@@ -347,13 +305,6 @@ def test_random_subsets_are_uniform(method):
     assert chisquare(counts[1:15]).pvalue > 0.001
 
 
-@METHODS
-def test_random_categories_are_uniform(method):
-    counts = np.bincount(root_subsets(2000, method=method, categorical_split="one_hot"), minlength=16)
-    assert counts[[1, 2, 4, 8]].sum() == 2000
-    assert chisquare(counts[[1, 2, 4, 8]]).pvalue > 0.001
-
-
 # Pruning
 
 
@@ -425,26 +376,6 @@ def levels(kind, n=500):
 @ORDINAL_KINDS
 @METHODS
 @pytest.mark.parametrize("max_bins", [256, 10])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_ordinal_thresholds_are_values_that_occur(kind, parameters, method, max_bins, dtype):
-    """Or +inf, which divides missing values from the rest. Of continuous columns they lie between."""
-    X, y = levels(kind)
-    X = X.astype(dtype)
-    model = kind(method=method, max_bins=max_bins, random_state=0, **parameters)
-    for ordinal in ([0, 1, 2], []):
-        forest = model.set_params(ordinal_features=ordinal).fit(X, y).forest_
-        for j in range(3):
-            threshold = forest.threshold[forest.feature == j]
-            threshold = threshold[threshold < np.inf]
-            assert len(threshold) > 1
-            assert np.isin(threshold, X[:, j]).all() == (bool(ordinal))
-            # Nothing is cut off above the highest value.
-            assert threshold.max() < np.nanmax(X[:, j])
-
-
-@ORDINAL_KINDS
-@METHODS
-@pytest.mark.parametrize("max_bins", [256, 10])
 def test_only_the_order_of_levels_counts(kind, parameters, method, max_bins):
     """Values changed in any way that keeps their order give the same trees, but for thresholds."""
     X, y = levels(kind)
@@ -463,15 +394,3 @@ def test_only_the_order_of_levels_counts(kind, parameters, method, max_bins):
     columns = np.arange(3)
     np.testing.assert_array_equal(a.apply(X[rows, columns]), b.apply(changed[rows, columns]))
     np.testing.assert_array_equal(predicted(a, X[rows, columns]), predicted(b, changed[rows, columns]))
-
-
-@TREES
-@METHODS
-def test_levels_between_those_of_training(kind, method):
-    """x < c: a value between two that occur goes with the higher one."""
-    X, y = np.array([[1.0], [2.0], [4.0]] * 3), [0, 0, 1] * 3
-    ordinal = kind(method=method, ordinal_features=[0]).fit(X, y)
-    continuous = kind(method=method).fit(X, y)
-    assert ordinal.forest_.threshold[0] == 2 and continuous.forest_.threshold[0] == 3
-    assert ordinal.predict([[2.0], [2.5], [3.5]]).tolist() == [0, 1, 1]
-    assert continuous.predict([[2.0], [2.5], [3.5]]).tolist() == [0, 0, 1]

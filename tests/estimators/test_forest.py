@@ -89,21 +89,6 @@ def test_estimators(kind):
     assert len({len(tree.forest_.feature) for tree in trees}) > 1
 
 
-@KINDS
-def test_decision_path_puts_the_trees_side_by_side(kind):
-    X, y = DATA[kind]
-    model = kind(n_estimators=4, random_state=0).fit(X, y)
-    path, offsets = model.decision_path(X[:40])
-    assert offsets.tolist() == model.forest_.node_offsets.tolist()
-    assert path.shape == (40, offsets[-1])
-    leaves = model.apply(X[:40])
-    for t, tree in enumerate(model.estimators_):
-        of_tree = path[:, offsets[t] : offsets[t + 1]].toarray()
-        np.testing.assert_array_equal(of_tree, tree.decision_path(X[:40]).toarray())
-        # Nodes are numbered in preorder: the leaf is the last node of its path.
-        np.testing.assert_array_equal([np.flatnonzero(row)[-1] for row in of_tree], leaves[:, t])
-
-
 # Rows, threads, weights
 
 

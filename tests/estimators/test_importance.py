@@ -93,15 +93,6 @@ def test_mdi(criterion, weighted, bootstrap):
 
 
 @TASKS
-def test_mdi_of_trees_grown_out_is_the_impurity_of_the_draws(kind):
-    X, y = problem(kind)
-    model = kind(1, bootstrap=False, variable_importance="mdi", random_state=0).fit(X, y)
-    codes, criterion = (y, "squared_error") if kind is RandomForestRegressor else (y // 4, "gini")
-    assert model.variable_importance_.sum() == pytest.approx(impurity(codes, np.ones(len(y)), criterion))
-    np.testing.assert_array_equal(model.variable_importance_std_, 0)
-
-
-@TASKS
 def test_roots_alone_give_0(kind):
     X, y = problem(kind)
     model = kind(5, min_samples_leaf=100, variable_importance="mdi", random_state=0).fit(X, y)

@@ -157,23 +157,6 @@ def test_outlier_scores_are_those_of_the_twin(model, is_weighted):
     np.testing.assert_allclose(model.outlier_scores(), expected, rtol=1e-9)
 
 
-def test_outliers_stand_out():
-    X, y = load_iris(return_X_y=True)
-    y = y.copy()
-    y[[10, 60, 110]] = 1, 2, 0  # wrong labels
-    scores = RandomForestClassifier(keep_training_data=True, min_samples_leaf=5, random_state=0).fit(X, y).outlier_scores()
-    assert {10, 60, 110} <= set(np.argsort(scores)[-5:].tolist())
-
-
-def test_gap_proximities_predict_out_of_bag():
-    X, y = load_diabetes(return_X_y=True)
-    model = RandomForestRegressor(oob_score=True, keep_training_data=True, random_state=0).fit(X, y)
-    np.testing.assert_allclose(model.proximity() @ y, model.oob_prediction_, rtol=1e-9)
-    labels = np.digitize(y, [100, 200])
-    model = RandomForestClassifier(oob_score=True, keep_training_data=True, random_state=0).fit(X, labels)
-    np.testing.assert_allclose(model.proximity() @ np.eye(3)[labels], model.oob_decision_function_, atol=1e-12)
-
-
 @pytest.mark.parametrize("kind", [RandomForestRegressor, RandomForestClassifier])
 def test_threads_blocks_and_pickles_give_the_same(kind, monkeypatch):
     X, y = load_diabetes(return_X_y=True)

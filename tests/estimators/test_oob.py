@@ -125,17 +125,6 @@ def test_no_row_is_left_out(kind):
     assert model.predict([[0.0]]).tolist() == [2]
 
 
-def test_tied_votes_go_to_the_lower_class():
-    X, y = problem(RandomForestClassifier)
-    model = fit(RandomForestClassifier, X, y, n_estimators=20, max_depth=2, voting="hard")
-    votes = np.sort(model.oob_decision_function_, axis=1)
-    tied = votes[:, -1] == votes[:, -2]
-    assert tied.any()
-    assert_estimates(model, X, y)
-    predicted = model.classes_[model.oob_decision_function_.argmax(axis=1)]
-    np.testing.assert_array_equal(model.oob_error_per_observation_, predicted != y)
-
-
 @TASKS
 def test_more_rows_than_a_block_and_any_number_of_threads(kind):
     X, y = problem(kind, n=9000)

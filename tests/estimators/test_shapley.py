@@ -32,7 +32,6 @@ from dforest import (
     ShapValues,
 )
 from dforest.core import loops
-from dforest.core.predict.shapley_weights import gauss_points
 from dforest.estimators.results import shapley
 from dforest.splitter import PythonSplitter, Test
 
@@ -195,18 +194,6 @@ def test_paths_of_many_features(n_features):
             assert_adds_up(model, model.shap_interaction_values(X[:100], background), X[:100], background)
 
 
-def test_tables_and_pairs_agree():
-    """A background row by row, for few rows, goes pair by pair, and all of it for many rows by tables."""
-    X, y = load_diabetes(return_X_y=True)
-    model = RandomForestRegressor(3, max_depth=7, random_state=0).fit(X, y)
-    whole = model.shap_values(np.tile(X, (20, 1)), X[20:220]).values[:20]
-    one_by_one = np.mean([model.shap_values(X[:20], X[i : i + 1]).values for i in range(20, 220)], axis=0)
-    np.testing.assert_allclose(whole, one_by_one, rtol=0, atol=1e-12 * np.abs(y).max())
-    whole = model.shap_interaction_values(np.tile(X, (20, 1)), X[20:220]).values[:20]
-    one_by_one = np.mean([model.shap_interaction_values(X[:20], X[i : i + 1]).values for i in range(20, 220)], axis=0)
-    np.testing.assert_allclose(whole, one_by_one, rtol=0, atol=1e-12 * np.abs(y).max())
-
-
 @ALL
 @pytest.mark.filterwarnings("ignore::dforest.errors.UnseenLabelsWarning")
 @pytest.mark.parametrize("has_background", [False, True])
@@ -282,15 +269,6 @@ def test_shapes_of_interactions():
         assert result.values.shape == shape
         total = result.base_values + result.values.sum(axis=(1, 2))
         np.testing.assert_allclose(total, boosted.decision_function(X), atol=1e-13)
-
-
-def test_stumps_and_sums_do_not_interact():
-    X, y = load_diabetes(return_X_y=True)
-    apart = ~np.eye(X.shape[1], dtype=bool)
-    for model in (HistGradientBoostingRegressor(max_depth=1), HistGradientBoostingRegressor(interaction_cst="no_interactions")):
-        model = model.fit(X, y)
-        for background in (None, X[:5]):
-            assert not model.shap_interaction_values(X[:40], background).values[:, apart].any()
 
 
 def test_interactions_of_the_first_iterations():
@@ -486,14 +464,6 @@ def test_an_interrupt_is_heard():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
-
-
-def test_points():
-    for n in (1, 2, 5, 40, 300):
-        points, weights = gauss_points(n)
-        assert (weights > 0).all() and (points > 0).all() and (points < 1).all()
-        for degree in (0, 1, n, 2 * n - 1):
-            assert abs((weights * points**degree).sum() - 1 / (degree + 1)) < 1e-15 * (1 + n)
 
 
 def test_against_shap():

@@ -3,14 +3,12 @@
 import copy
 import pickle
 
-import joblib
 import numpy as np
 import pytest
 from helpers.device_forests import same_forest
 from scipy.sparse import issparse
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
-from sklearn.tree import DecisionTreeRegressor as PeerTree
 
 from dforest import (
     DecisionTreeClassifier,
@@ -127,14 +125,6 @@ def test_equal_probabilities_give_the_lower_class(kind):
     assert model.predict([[0]]).tolist() == ["a"]
 
 
-def test_feature_importances_are_those_of_the_peer():
-    X, y = load_diabetes(return_X_y=True)
-    model = DecisionTreeRegressor(method="dense", max_depth=4, min_samples_leaf=10).fit(X, y)
-    peer = PeerTree(max_depth=4, min_samples_leaf=10, random_state=0).fit(X, y)
-    np.testing.assert_allclose(model.predict(X), peer.predict(X))
-    np.testing.assert_allclose(model.feature_importances_, peer.feature_importances_, rtol=1e-9)
-
-
 # Numbers
 
 
@@ -168,27 +158,6 @@ def test_a_float32_forest_decides_in_float32(kind, method):
     assert leaves.tolist() == [walk(arrays, 0, probe[0])[-1], walk(arrays, 0, probe[1])[-1]]
 
 
-@KINDS
-@METHODS
-def test_a_float64_forest_takes_float32(kind, method):
-    X, y = data_of(kind)
-    model = make(kind, method=method).fit(X, y)
-    narrow = X.astype(np.float32)
-    np.testing.assert_array_equal(model.apply(narrow), model.apply(narrow.astype(np.float64)))
-    np.testing.assert_array_equal(model.predict(narrow), model.predict(narrow.astype(np.float64)))
-
-
-@KINDS
-@METHODS
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_value_equal_to_the_threshold_goes_left(kind, method, dtype):
-    model = on_all_rows(kind, method=method).fit(np.array([[0], [1]], dtype), [0, 1])
-    threshold = model.forest_.threshold[0]
-    assert 0 <= threshold < 1
-    X = np.array([[threshold], [np.nextafter(threshold, dtype(1))]], dtype)
-    np.testing.assert_array_equal(model.predict(X), [0, 1])
-
-
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 
 
@@ -209,15 +178,6 @@ def test_other_numbers_are_taken_as_float64(kind, method, dtype):
 
 
 @KINDS
-@METHODS
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_infinities_and_nan_are_values(kind, method, dtype):
-    X = np.array([[-np.inf], [-1], [0], [2], [np.inf], [np.nan]], dtype)
-    y = [3, 1, 4, 2, 0, 5]
-    np.testing.assert_array_equal(on_all_rows(kind, method=method).fit(X, y).predict(X), y)
-
-
-@KINDS
 def test_layout_of_X(kind):
     X, y = data_of(kind)
     plain = make(kind).fit(X, y)
@@ -229,17 +189,6 @@ def test_layout_of_X(kind):
 
 
 # Copies
-
-
-@KINDS
-def test_a_forest_loaded_by_joblib_as_if_mapped(kind, tmp_path):
-    X, y = data_of(kind)
-    model = make(kind).fit(X, y)
-    joblib.dump(model, tmp_path / "model")
-    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
-    assert same_forest(mapped, model)
-    np.testing.assert_array_equal(mapped.predict(X), model.predict(X))
-    np.testing.assert_array_equal(mapped.feature_importances_, model.feature_importances_)
 
 
 # Failed refits

@@ -6,8 +6,7 @@ import joblib
 import numpy as np
 import pytest
 
-from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
-from dforest.core.forest.node_table import number_table
+from dforest import DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
 from dforest.core.search.absolute_error import AbsoluteError
 
 FORESTS = {
@@ -115,33 +114,6 @@ def test_means_lie_between_those_of_children():
     assert table.value.min() == 0.1 and table.value.max() == 0.3
 
 
-def test_values_and_impurities_handed_in():
-    feature, right = np.array([0, -1, -1], np.int32), np.array([2, 0, 1], np.uint32)
-    table, _ = number_table(
-        feature, right, np.array([2, 1]), np.array([[2], [1]]), np.zeros(0, np.int32), np.array([[1.0], [5.0]]),
-        np.array([0.5, 0.0]), np.array([[1.5, 2.0]]), "absolute_error",
-    )  # fmt: skip
-    np.testing.assert_array_equal(table.value[:, 0], [1.5, 1, 5])
-    np.testing.assert_array_equal(table.impurity, [2, 0.5, 0])
-    np.testing.assert_array_equal(table.draws, [3, 2, 1])
-    np.testing.assert_allclose(table.decrease, [3 * 2 - 2 * 0.5, 0, 0])
-
-
-def test_poisson():
-    feature, right = np.array([0, -1, -1], np.int32), np.array([2, 0, 1], np.uint32)
-
-    def deviance(y):
-        return np.mean([value * np.log(value / np.mean(y)) if value else 0 for value in y])
-
-    left, rest = [0, 1, 4], [6, 11]
-    table, _ = number_table(
-        feature, right, np.array([3, 2]), np.array([[3], [2]]), np.zeros(0, np.int32),
-        np.array([[np.mean(left)], [np.mean(rest)]]), np.array([deviance(left), deviance(rest)]), np.empty((0, 2)), "poisson",
-    )  # fmt: skip
-    np.testing.assert_allclose(table.impurity[0], deviance(left + rest))
-    np.testing.assert_allclose(table.decrease[0], 5 * deviance(left + rest) - 3 * deviance(left) - 2 * deviance(rest))
-
-
 def test_impurities_next_to_the_end_of_float64s_range():
     y = np.repeat([1e307, 1.7e308], 50)
     tree = DecisionTreeRegressor(criterion="poisson", max_depth=1).fit(y[:, None], y)
@@ -193,11 +165,6 @@ def test_medians_of_the_heaviest_leaves():
         assert impurity == pytest.approx(cost / sum(count), rel=1e-15)
 
 
-def test_a_single_node():
-    table = DecisionTreeClassifier().fit([[0], [1]], [4, 4]).forest_.node_table(0)
-    assert table.draws == [2] and table.impurity == [0] and table.decrease == [0] and table.value == [[1]]
-
-
 # Trees cut back
 
 
@@ -243,21 +210,6 @@ def test_cut_back(criterion, share):
         assert not small.missing_left[small.feature < 0].any()
         np.testing.assert_array_equal(pruned.packed().apply(X, 1)[:, t], also)
         np.testing.assert_array_equal(small.packed().mean(X, 1), full.value[reached])
-
-
-@CRITERIA
-def test_trees_that_are_not_cut_stay_as_they_are(criterion):
-    X, y = problem(criterion)
-    forest = FORESTS[criterion](5, criterion=criterion, random_state=0).fit(X, y).forest_
-    cut = np.zeros(len(forest.feature), bool)
-    cut[forest.node_offsets[2] + 1] = True
-    pruned = forest.cut_back(cut)
-    for t in (0, 1, 3, 4):
-        for name in ("feature", "threshold", "missing_left"):
-            np.testing.assert_array_equal(getattr(pruned.tree(t), name), getattr(forest.tree(t), name))
-        for a, b in zip(pruned.node_table(t), forest.node_table(t), strict=True):
-            np.testing.assert_array_equal(a, b)
-    assert len(pruned.tree(2).feature) < len(forest.tree(2).feature)
 
 
 def test_the_order_of_leaf_values_holds_for_cut_trees():

@@ -29,9 +29,6 @@ from dforest.core.integer_weights import integer_weights
 from dforest.estimators.results.pruning import cost_complexity
 
 TASKS = pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
-CRITERIA = pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error"])
-
-
 def is_class(criterion):
     return criterion != "squared_error"
 
@@ -156,27 +153,6 @@ def test_a_pruned_tree_is_no_worse(kind):
     )
     weight = np.r_[np.zeros(600), np.ones(300)]
     assert_same(tree.prune(X, y, weight, inplace=False).forest_, pruned.forest_)
-
-
-def test_branches_without_rows_become_leaves():
-    X = np.arange(8.0)[:, None]
-    tree = DecisionTreeRegressor().fit(X, X[:, 0])
-    tree.prune([[0.0], [1.0]], [0.0, 1.0])
-    assert tree.get_n_leaves() == 4  # 0 | 1 | 2 3 | 4 5 6 7
-    np.testing.assert_array_equal(tree.predict(X), [0, 1, 2.5, 2.5, 5.5, 5.5, 5.5, 5.5])
-
-
-def test_equal_classes_the_lower_one():
-    tree = DecisionTreeClassifier().fit([[0], [1]], ["b", "a"])
-    assert tree.prune([[0]], ["a"], inplace=False).get_n_leaves() == 1
-    assert tree.prune([[0]], ["b"], inplace=False).get_n_leaves() == 2
-
-
-def test_small_errors_beside_large_ones():
-    X = np.arange(4.0)[:, None]
-    tree = DecisionTreeRegressor().fit(X, [0.0, 1e-4, 1e9, 1e9])
-    assert tree.prune(X, [0.0, 1e-4, 1e9, 1e9], inplace=False).get_n_leaves() == 3
-    assert tree.prune(X, [1e-4, 0.0, 1e9, 1e9], inplace=False).get_n_leaves() == 2
 
 
 def test_errors_of_several_outputs_are_added_up():
@@ -373,29 +349,6 @@ def test_paths_are_scikit_learns(criterion, weighted, seed):
         np.testing.assert_allclose(mine.predict(X), their.predict(X), rtol=1e-9)
 
 
-@CRITERIA
-@pytest.mark.parametrize("weighted", [False, True])
-def test_each_alpha_of_a_path_leads_to_its_subtree(criterion, weighted):
-    X, y = problem(criterion)
-    X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
-    weight = np.random.default_rng(2).random(len(X)) if weighted else None
-    ours, _ = pair(criterion, min_samples_leaf=1)
-    found = ours.cost_complexity_pruning_path(X, y, weight)
-    assert found.ccp_alphas[0] == 0 and (np.diff(found.ccp_alphas) >= 0).all()
-    sizes = []
-    for step in range(0, len(found.ccp_alphas), 7):
-        alpha = found.ccp_alphas[step]
-        tree = ours.set_params(ccp_alpha=alpha).fit(X, y, weight)
-        forest = tree.forest_
-        table, is_leaf = forest.node_table(0), forest.feature < 0
-        risk = (table.weight[is_leaf].sum(axis=1) * table.impurity[is_leaf]).sum() / table.weight[0].sum()
-        last = np.flatnonzero(found.ccp_alphas == alpha)[-1] if alpha else 0
-        np.testing.assert_allclose(risk, found.impurities[last], rtol=1e-7, atol=1e-12)
-        sizes.append(tree.get_n_leaves())
-    assert sizes == sorted(sizes, reverse=True)
-    assert ours.set_params(ccp_alpha=found.ccp_alphas[-1]).fit(X, y, weight).get_n_leaves() == 1
-
-
 def slow_links(feature, right, decrease):
     """All links measured anew before each cut."""
     cut, found = set(), []
@@ -512,19 +465,6 @@ def test_forests_are_looked_through_once(monkeypatch):
     assert sorted(calls) == ["_leaf_words", "target_exponent"]
     assert len(pruned.feature) < len(forest.feature)
     assert cost_complexity(forest, range(4, 6), 1e-12, 1) is forest  # nothing to cut
-
-
-@pytest.mark.parametrize("kind", [RandomForestClassifier, RandomForestRegressor])
-def test_forests_are_pruned_as_scikit_learns(kind):
-    from sklearn import ensemble
-
-    X, y, alpha = forest_problem(kind)
-    parameters = {"n_estimators": 3, "bootstrap": False, "max_features": None, "min_samples_leaf": 5}
-    parameters |= {"ccp_alpha": alpha, "random_state": 0}
-    ours = kind(method="dense", **parameters).fit(X, y)
-    theirs = getattr(ensemble, kind.__name__)(**parameters).fit(X, y)
-    assert [len(tree.forest_.feature) for tree in ours] == [tree.tree_.node_count for tree in theirs]
-    np.testing.assert_allclose(ours.predict(X), theirs.predict(X))
 
 
 @pytest.mark.parametrize("exponent", [-900, -400, 400, 900])

@@ -21,7 +21,6 @@ from dforest.core import loops
 from dforest.core.forest.state import expand, right_children, shrink
 from dforest.core.predict.packed import PackedForest
 from dforest.core.predict.packed_check import check_equal
-from dforest.splitter import PythonSplitter, Test
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 SIZES = pytest.mark.parametrize("is_wide", [False, True])
@@ -135,16 +134,6 @@ def test_blocks_and_threads(n, n_classes):
         assert packed.mean(X, n_threads).tobytes() == mean.tobytes()
         np.testing.assert_array_equal(packed.most(X, n_threads), mean.argmax(axis=1))
         np.testing.assert_array_equal(packed.apply(X, n_threads), packed.apply(X, 1))
-
-
-def test_rows_without_missing_values_go_the_same_way():
-    forest = grown(np.float32).forest_
-    X = np.nan_to_num(problem(np.float32, n=300, seed=3)[0])
-    packed = forest.packed()
-    nodes = packed.apply(X, 1)
-    np.testing.assert_array_equal(nodes, slow_apply(forest, X))
-    X = np.vstack([X, np.full((1, 5), np.nan, np.float32)])
-    np.testing.assert_array_equal(packed.apply(X, 1)[:-1], nodes)
 
 
 def test_a_tree_without_splits():
@@ -391,25 +380,6 @@ def test_damaged_arrays():
     for feature, offsets in (([0, -1], [0, 2]), ([-1, -1, -1], [0, 3]), ([0, -1, -1], [0, 4]), ([-1], [0, 0])):
         with pytest.raises(ValueError, match="tree 0"):
             right_children(np.array(feature, np.int32), np.array(offsets))
-
-
-class LastRowSplitter(PythonSplitter):
-    """Puts the largest value of the first column on the right: trees as deep as they can be."""
-
-    def find_split(self, node):
-        return Test([node.values(0).max()]) if node.n_records > 1 else None
-
-    def goes_left(self, payload, X):
-        return X[:, 0] < payload[0]
-
-
-def test_few_rows_go_down_a_deep_tree_of_a_splitters_own_tests():
-    X, y = np.arange(700.0)[:, None], np.arange(700) % 2
-    tree = DecisionTreeClassifier(splitter=LastRowSplitter, random_state=0).fit(X, y)
-    assert tree.get_depth() == 699
-    for row in (0, 1, 350, 699):
-        assert tree.predict(X[row : row + 1]) == y[row]
-    assert tree.score(X, y) == 1.0
 
 
 def numbers_near(thresholds, dtype, rng, n):

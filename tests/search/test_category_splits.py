@@ -6,26 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import xlogy
 
-from dforest import (
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from dforest import DecisionTreeClassifier, DecisionTreeRegressor
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
-TREES = pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
-FORESTS = pytest.mark.parametrize(
-    "kind", [RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor]
-)
-SPLITS = pytest.mark.parametrize("categorical_split", ["subset", "one_hot"])
-CLASSIFIERS = [DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier]
-
-PERMUTATION = 5  # the purpose of the random streams that permute columns
-
-# Single splits
 
 
 def impurity(criterion, y, w):
@@ -130,56 +113,3 @@ def test_the_best_single_category(criterion, n_categories, missing, method):
         of_subset = stump(criterion, method=method).fit(X, y, w).forest_.node_table(0).decrease[0]
         less += best < of_subset * np.ldexp(1.0, -3) * (1 - 1e-9)
     assert less if n_categories > 3 else not less or missing
-
-
-@METHODS
-@SPLITS
-def test_rules_of_leaves_hold_for_categories(method, categorical_split):
-    """Each side has its draws and its weight, and the split is the best of those that do."""
-    for seed in range(10):
-        X, y, w = column_problem("gini", 5, True, seed)
-        limits = {"min_samples_leaf": 25, "min_weight_fraction_leaf": 0.4}
-        model = stump("gini", method=method, categorical_split=categorical_split, **limits).fit(X, y, w)
-
-        def allowed(x, w=w):
-            for left in one_against_the_rest(x) if categorical_split == "one_hot" else all_partitions(x):
-                if 25 <= left.sum() <= 35 and 0.4 * w.sum() <= w[left].sum() <= 0.6 * w.sum():
-                    yield left
-
-        candidates = [decrease("gini", left, y, w) for x in X.T for left in allowed(x)]
-        if model.get_n_leaves() == 2:
-            left = model.apply(X) == 1
-            assert 25 <= left.sum() <= 35 and 0.4 * w.sum() <= w[left].sum() <= 0.6 * w.sum()
-            # Under these rules the best of all subsets need not be a run of the categories in order.
-            found = decrease("gini", left, y, w)
-            assert found <= max(candidates) * (1 + 1e-9)
-            assert categorical_split == "subset" or found >= max(candidates) * (1 - 1e-9)
-        else:
-            assert categorical_split == "subset" or not candidates
-
-
-@METHODS
-def test_no_side_of_zeros_by_poisson(method):
-    """A category whose targets are all 0 is never parted from all others."""
-    X = np.repeat([0.0, 1, 2, 3], 5)[:, None]
-    y = np.repeat([0.0, 0, 2, 9], 5)
-    model = stump("poisson", method=method).set_params(categorical_features=[0]).fit(X, y)
-    assert model.apply(X).reshape(4, 5)[:, 0].tolist() in ([1, 1, 1, 2], [2, 2, 2, 1])
-    assert model.set_params(categorical_split="one_hot").fit(X[:15], y[:15]).get_n_leaves() == 1
-    assert model.set_params(criterion="squared_error").fit(X[:15], y[:15]).get_n_leaves() == 2
-
-
-@METHODS
-@SPLITS
-@pytest.mark.parametrize("splitter", ["best", "random"])
-def test_constant_and_missing(method, categorical_split, splitter):
-    """One category, with and without missing values, and missing values alone."""
-    parameters = {"method": method, "categorical_split": categorical_split, "splitter": splitter, "categorical_features": [0]}
-    model = DecisionTreeClassifier(random_state=0, **parameters)
-    x = np.array([[3.0], [3.0], [3.0], [np.nan], [np.nan]])
-    y = [0, 0, 0, 1, 1]
-    assert model.fit(x, y).predict([[3.0], [np.nan], [4.0]]).tolist() == [0, 1, 1]
-    assert model.get_n_leaves() == 2 and np.isnan(model.forest_.threshold[0])
-    assert model.fit(x[:3], [0, 1, 0]).get_n_leaves() == 1
-    assert model.fit(x[3:], [0, 1]).get_n_leaves() == 1
-    assert model.categories_[0].tolist() == []

@@ -1,21 +1,14 @@
-"""Trees and forests by absolute error, Poisson deviance and Friedman's improvement: against scikit-learn, and brute force."""
+"""Trees and forests by absolute error, Poisson deviance and squared error: against scikit-learn, and brute force."""
 
 import numpy as np
 import pytest
 from scipy.special import xlogy
-from sklearn.datasets import load_diabetes
-from sklearn.ensemble import RandomForestRegressor as PeerForest
-from sklearn.metrics import mean_absolute_error, mean_poisson_deviance, mean_squared_error
-from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeRegressor as PeerTree
 
-from dforest import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreesRegressor, RandomForestRegressor
-
-# It is deprecated, as it is squared_error.
-pytestmark = pytest.mark.filterwarnings("ignore:.*friedman_mse:FutureWarning")
+from dforest import DecisionTreeRegressor, ExtraTreesRegressor, RandomForestRegressor
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
-CRITERIA = pytest.mark.parametrize("criterion", ["absolute_error", "poisson", "friedman_mse", "squared_error"])
+CRITERIA = pytest.mark.parametrize("criterion", ["absolute_error", "poisson", "squared_error"])
 NUMBER_KINDS = pytest.mark.parametrize("kind", [DecisionTreeRegressor, RandomForestRegressor, ExtraTreesRegressor])
 
 
@@ -95,46 +88,6 @@ def test_limits_on_impurity_are_in_units_of_the_target(criterion, limit):
         np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-12)
         sizes.append(ours.get_n_leaves())
     assert sizes[0] > sizes[1] > sizes[2] > 1
-
-
-# Forests against scikit-learn's
-
-
-@pytest.mark.parametrize(
-    ("criterion", "method", "metric"),
-    [
-        ("absolute_error", "dense", mean_absolute_error),
-        ("absolute_error", "hist", mean_absolute_error),
-        ("poisson", "dense", mean_poisson_deviance),
-        ("poisson", "hist", mean_poisson_deviance),
-        ("friedman_mse", "dense", mean_squared_error),
-        ("friedman_mse", "hist", mean_squared_error),
-    ],
-)
-@pytest.mark.slow
-def test_forests_err_as_much_as_scikit_learns(criterion, method, metric):
-    """On data not seen, in the mean over seeds: within 3 %. A forest of roots errs 1.3 times as much."""
-    X, y = load_diabetes(return_X_y=True)
-    errors = []
-    for seed in range(6):
-        X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=seed)
-        parameters = {"criterion": criterion, "max_features": 0.5, "min_samples_leaf": 3, "random_state": seed}
-        models = RandomForestRegressor(60, method=method, **parameters), PeerForest(60, **parameters)
-        errors.append([metric(y_test, model.fit(X_train, y_train).predict(X_test)) for model in models])
-    ours, theirs = np.mean(errors, axis=0)
-    assert ours == pytest.approx(theirs, rel=0.03)
-    assert metric(y, np.full(len(y), y.mean())) > 1.3 * ours
-
-
-@NUMBER_KINDS
-@METHODS
-def test_friedman_mse_is_squared_error(kind, method):
-    """To the bit."""
-    X, y, weight = problem("friedman_mse")
-    models = [kind(criterion=name, method=method, random_state=0) for name in ("friedman_mse", "squared_error")]
-    a, b = (model.set_params(max_leaf_nodes=50).fit(X, y, weight).forest_.as_dict() for model in models)
-    assert all(a[name].tobytes() == b[name].tobytes() for name in a)
-    np.testing.assert_array_equal(models[0].feature_importances_, models[1].feature_importances_)
 
 
 @CRITERIA
@@ -270,15 +223,6 @@ def test_no_leaf_of_zeros_by_poisson(kind, method, max_leaf_nodes):
         assert (root.forest_.feature < 0).all()
 
 
-@METHODS
-def test_poisson_prefers_low_means(method):
-    """A rise from 1 to 3 counts more than one from 100 to 104, which squared_error finds larger."""
-    X = np.array([[0, 0], [1, 0], [2, 0], [2, 1]] * 5, float)
-    y = np.array([1.0, 3, 100, 104] * 5)
-    models = [DecisionTreeRegressor(criterion=name, method=method, max_leaf_nodes=3) for name in ("poisson", "squared_error")]
-    assert [sorted(set(model.fit(X, y).predict(X))) for model in models] == [[1, 3, 102], [2, 100, 104]]
-
-
 # Errors
 
 
@@ -302,12 +246,6 @@ def test_refused(kind, parameters, y, message):
     with pytest.raises(ValueError, match=message):
         model.set_params(**parameters).fit(X, y)
     assert {**vars(model), "criterion": "squared_error", "method": before["method"]} == before
-
-
-@pytest.mark.parametrize("criterion", ["absolute_error", "poisson", "friedman_mse", "squared_error"])
-def test_not_for_classes(criterion):
-    with pytest.raises(ValueError, match=f"The 'criterion' parameter of DecisionTreeClassifier .* Got '{criterion}'"):
-        DecisionTreeClassifier(criterion=criterion).fit([[1], [2]], [0, 1])
 
 
 def test_only_rows_that_count_must_have_counts():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import dforest
 from dforest.core.search.criterion import Entropy, Gini
-from dforest.core.search.regression import SquaredError, quantise
+from dforest.core.search.regression import SquaredError
 from dforest.core.search.split_evaluator import fast_scans
 from dforest.testing.scores import entropy_score, gini_score, squared_error_score
 
@@ -93,15 +93,6 @@ def test_a_useless_cut_scores_exactly_zero(kind):
         assert score == 0.0
 
 
-def test_targets_are_quantised_to_31_bits():
-    for y in ([0.0, 1.0], [1e308, -1e308], [5e-324, 0.0], [1.0, np.nextafter(1.0, 2.0)], [-3.0, 4.0, 1e10]):
-        target, centre, exponent = quantise(np.array(y))
-        assert 2**30 <= np.abs(target.astype(np.int64)).max() < 2**31
-        assert centre == 0.5 * min(y) + 0.5 * max(y)
-        np.testing.assert_array_equal(np.argsort(target, kind="stable"), np.argsort(y, kind="stable"))
-    assert not quantise(np.array([2.5, 2.5]))[0].any()
-
-
 @pytest.mark.parametrize("method", ["hist", "dense"])
 def test_an_outlying_target_costs_no_leaves(method):
     rng = np.random.default_rng(0)
@@ -114,19 +105,6 @@ def test_an_outlying_target_costs_no_leaves(method):
     # "dense" separates all rows, and a pure leaf returns its target exactly.
     if method == "dense":
         np.testing.assert_array_equal(kind.predict(X), y)
-
-
-def test_leaf_values_are_means():
-    rng = np.random.default_rng(1)
-    for scale in (1.0, 1e-200, 1e200):
-        y = (rng.random(500) - 0.3) * scale
-        weight = rng.random(500)
-        X = rng.integers(0, 5, 500)[:, None]
-        predicted = dforest.DecisionTreeRegressor().fit(X, y, weight).predict(X)
-        for v in range(5):
-            rows = X[:, 0] == v
-            mean = math.fsum(y[rows] * weight[rows]) / math.fsum(weight[rows])
-            assert predicted[rows][0] == pytest.approx(mean, rel=1e-8)
 
 
 def test_a_subclass_scores_its_own_cuts():

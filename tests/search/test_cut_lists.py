@@ -46,35 +46,6 @@ def node_of(columns, target, *, n_classes=0, weight=None, counts=None, criterion
 # Worked examples
 
 
-@BY_WAY
-def test_cuts_are_after_the_values_that_occur(way):
-    """Values 2, 5, 5 and 7, and two missing ones: a left side holds the one before it."""
-    column = column_of([5, 2, 9, 7, 5, 9], 9, has_missing=True)
-    node = node_of([column], [0, 1, 1, 1, 1, 0], n_classes=2, tuning=WAYS[way])
-    assert node.cumulated(0) == {
-        "kind": "run",
-        "codes": [2, 5, 7],
-        "left": [[1, 1, 0, 1], [3, 3, 1, 2], [4, 4, 1, 3]],  # draws, weight, class 0, class 1
-        "missing": [2, 2, 1, 1],
-    }
-
-
-@BY_WAY
-def test_draws_and_weights_count(way):
-    """Rows drawn 2, 0 and 3 times, of weights 5, 1 and 4, with the targets 10, 0 and -1."""
-    node = node_of([column_of([1, 1, 0], 2)], [10, 0, -1], weight=[5, 1, 4], counts=[2, 0, 3], tuning=WAYS[way])
-    assert node.cumulated(0)["codes"] == [0, 1]
-    assert node.cumulated(0)["left"] == [[3, 12, -12], [5, 22, 88]]
-
-
-def test_one_side_is_added_up():
-    column = column_of([4, 9, 4, 6, 12, 6], 12, has_missing=True)
-    node = node_of([column], [0, 1, 2, 2, 1, 0], n_classes=3)
-    cuts, (lowest, highest, has_missing) = node.added_up(0, 5)
-    assert (lowest, highest, has_missing) == (4, 9, True)
-    assert cuts == {"kind": "single_cut", "codes": [5], "left": [[2, 2, 1, 0, 1]], "missing": [1, 1, 0, 1, 0]}
-
-
 def test_categories_come_in_the_order_of_their_mean_response():
     """Mean targets of categories 0, 1 and 2: 5, 9 and 1."""
     column = column_of([0, 0, 1, 2, 2, 2], 3, kind=CATEGORICAL)

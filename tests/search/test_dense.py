@@ -15,47 +15,6 @@ def assert_same_splits(ours, theirs, rtol):
     np.testing.assert_array_equal(forest.right_child[~is_leaf], tree.children_right[~is_leaf])
 
 
-def assert_same_parts(ours, theirs, X, rtol):
-    """Nodes part the same rows, left and right perhaps exchanged: of columns that part them alike, either may be tested."""
-    a, b = ours.tree_, theirs.tree_
-    assert a.node_count == b.node_count
-    nodes = [(0, 0, np.arange(len(X)))]
-    n_ties = 0
-    while nodes:
-        i, j, rows = nodes.pop()
-        assert (a.children_left[i] < 0) == (b.children_left[j] < 0)
-        if a.children_left[i] < 0:
-            np.testing.assert_allclose(a.value[i], b.value[j], rtol=rtol)
-            continue
-        left, other = (X[rows, tree.feature[k]] <= tree.threshold[k] for tree, k in ((a, i), (b, j)))
-        sides = [b.children_left[j], b.children_right[j]]
-        if a.feature[i] == b.feature[j]:
-            np.testing.assert_allclose(a.threshold[i], b.threshold[j], rtol=rtol)
-        else:
-            n_ties += 1
-            if left[0] != other[0]:
-                other, sides = ~other, sides[::-1]
-        np.testing.assert_array_equal(left, other)
-        nodes += [(a.children_left[i], sides[0], rows[left]), (a.children_right[i], sides[1], rows[~left])]
-    assert n_ties < a.node_count / 10
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_regression_has_the_splits_of_scikit_learn(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((1000, 6)).astype(np.float32)     # scikit-learn rounds to float32
-    y = X[:, 0] * X[:, 1] + np.sin(3 * X[:, 2]) + 0.3 * rng.standard_normal(1000)
-    limits = {"min_samples_leaf": 5, "random_state": 0}
-    ours = dforest.DecisionTreeRegressor(method="dense", **limits).fit(X, y)
-    theirs = sklearn_tree.DecisionTreeRegressor(**limits).fit(X, y)
-    assert_same_parts(ours, theirs, X, 1e-4)
-    # Where a single column decides there are no such ties down to the last row.
-    ours = dforest.DecisionTreeRegressor(method="dense").fit(X[:, :1], y)
-    theirs = sklearn_tree.DecisionTreeRegressor().fit(X[:, :1], y)
-    assert_same_splits(ours, theirs, 1e-4)
-    assert ours.score(X[:, :1], y) == 1.0
-
-
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
 @pytest.mark.parametrize("seed", range(5))
 def test_classification_has_the_splits_of_scikit_learn(seed, criterion):
@@ -97,15 +56,6 @@ def test_thresholds_between_extreme_numbers(method, dtype):
         tree = dforest.DecisionTreeClassifier(method=method).fit(X, [0, 1] * 3)
         assert lo <= tree.forest_.threshold[0] < hi
         assert tree.predict(X).tolist() == [0, 1] * 3
-
-
-def test_hist_is_exact_where_every_value_has_a_bin():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 200, (2000, 5)).astype(float)
-    y = X[:, 0] * X[:, 1] + 1000 * rng.standard_normal(2000)
-    binned, exact = (dforest.DecisionTreeRegressor(method=m, random_state=0).fit(X, y) for m in ("hist", "dense"))
-    np.testing.assert_array_equal(binned.forest_.feature, exact.forest_.feature)
-    np.testing.assert_array_equal(binned.predict(X), exact.predict(X))
 
 
 @pytest.mark.parametrize("sign", [1, -1])

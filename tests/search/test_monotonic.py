@@ -5,11 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import device_forests
-from helpers.host_device import strict_device
-from helpers.ranks import Cut, fit_by_ranks
 from sklearn import ensemble, tree
-from sklearn.base import clone
 
 from dforest import (
     DecisionTreeClassifier,
@@ -237,31 +233,6 @@ def test_by_name(kind):
         assert by_name.estimators_[0].get_params()["monotonic_cst"] == {"c": 1, "a": -1, "e": 0}
 
 
-@pytest.mark.parametrize("kind", TREES)
-@METHODS
-def test_mirrored_features_mirror_constraints(kind, method):
-    """The other direction of a feature with its sign turned parts the rows alike."""
-    X, y, weight = problem(kind)
-    X = np.round(np.nan_to_num(X, nan=9, posinf=8, neginf=-8), 1)
-    mirrored = X * [-1, 1, -1, 1, 1]
-    parameters = {"method": method, "min_samples_leaf": 10}
-    a = make(kind, monotonic_cst=[1, 0, 1, -1, 0], **parameters).fit(X, y, weight)
-    b = make(kind, monotonic_cst=[-1, 0, -1, -1, 0], **parameters).fit(mirrored, y, weight)
-    np.testing.assert_allclose(response(a, X), response(b, mirrored), rtol=1e-9)
-
-
-@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesRegressor])
-def test_warm_start(kind):
-    """New trees keep to the constraints of their fit."""
-    X, y, _ = problem(kind)
-    directions = [0, 1, -1, 0, 1]
-    whole = kind(6, monotonic_cst=directions, random_state=0).fit(X, y)
-    model = kind(2, monotonic_cst=directions, warm_start=True, random_state=0).fit(X, y)
-    model.set_params(n_estimators=6).fit(X, y)
-    a, b = model.forest_.as_dict(), whole.forest_.as_dict()
-    assert all(a[name].tobytes() == b[name].tobytes() for name in a)
-
-
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "squared_error", "poisson", "absolute_error"])
 @pytest.mark.parametrize("seed", range(3))
 def test_trees_are_scikit_learns(criterion, seed):
@@ -283,21 +254,6 @@ def test_trees_are_scikit_learns(criterion, seed):
     np.testing.assert_allclose(response(ours, X), response(theirs, X), rtol=1e-7)  # bounds of shares have 26 bits
 
 
-@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier, RandomForestRegressor])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_ranks_and_devices_clip_as_one_process_does(kind, weighted):
-    X, y, weight = problem(kind)
-    weight = weight if weighted else None
-    model = make(kind, 3, method="hist", monotonic_cst=[1, -1, 0, 0, 0])
-    expected = model.fit(X, y, weight).forest_.as_dict()
-    others = fit_by_ranks(model, X, y.astype(float), weight, Cut(np.array([0, 90, 300]), np.arange(2)), 2)
-    with device_forests.standing_in(strict_device()):
-        others.append(clone(model).set_params(device="gpu").fit(X, y, weight))
-    for other in others:
-        found = other.forest_.as_dict()
-        assert all(found[name].tobytes() == expected[name].tobytes() for name in expected)
-
-
 # What is lost, and what is not
 
 
@@ -307,28 +263,6 @@ def signal(kind, seed, n=1500):
     X = rng.standard_normal((n, 4))
     y = 2 * X[:, 0] + np.tanh(3 * X[:, 1]) - X[:, 2] ** 3 / 2 + rng.standard_normal(n)
     return X, y > 0 if kind in CLASSIFIERS else y
-
-
-@pytest.mark.slow(after=1)
-@pytest.mark.parametrize("kind", PEERS)
-@METHODS
-def test_scores_with_true_constraints(kind, method):
-    """One costs little. Several at once do, as every split by one bounds all below it: no more than in scikit-learn.
-
-    The score of a forest of seven trees less scikit-learn's spreads by 0.03 over seeds, and its mean over 60 by 0.004.
-    """
-    scores = []
-    for seed in range(60):
-        X, y = signal(kind, seed)
-        models = [make(kind, method=method, monotonic_cst=cst, min_samples_leaf=5) for cst in (None, [0, 0, 0, 1], [0, 0, -1, 0])]
-        models += [make(kind, method=method, monotonic_cst=[1, 1, -1, 0], min_samples_leaf=5)]
-        models += [make(PEERS[kind], monotonic_cst=[1, 1, -1, 0], min_samples_leaf=5)]
-        scores.append([model.fit(X[:700], y[:700]).score(X[700:], y[700:]) for model in models])
-    free, noise, one, many, theirs = np.mean(scores, axis=0)
-    assert noise > free - 0.01
-    assert one > free - 0.03 or kind in EXTRA
-    assert many > theirs - 0.01
-    assert many > (0.7 if kind in CLASSIFIERS else 0.45)
 
 
 @pytest.mark.slow(after=1)
@@ -362,23 +296,6 @@ def test_one_constraint_leaves_the_rest_to_other_features(kind):
         errors.append([((response(model, T) - true) ** 2).mean() for model in models])
     ours, theirs = np.mean(errors, axis=0)
     assert ours < 1.3 * theirs
-
-
-@ALL
-@METHODS
-def test_one_constrained_feature_that_is_all(kind, method):
-    """Where y rises with a feature but for noise, the constraint helps, and it does not make a constant."""
-    scores = []
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        X = rng.standard_normal((600, 1))
-        y = X[:, 0] + rng.standard_normal(600)
-        y = y > 0 if kind in CLASSIFIERS else y
-        models = [make(kind, 30, method=method, monotonic_cst=directions) for directions in ([1], None)]
-        scores.append([model.fit(X[:300], y[:300]).score(X[300:], y[300:]) for model in models])
-        assert len(np.unique(response(models[0], X))) > 10
-    constrained, free = np.mean(scores, axis=0)
-    assert constrained > free + 0.03
 
 
 @ALL

@@ -9,7 +9,7 @@ from sklearn.datasets import load_diabetes, load_wine
 from sklearn.exceptions import NotFittedError
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
-from dforest.criterion import AbsoluteError, CriterionError, Entropy, Gini, Poisson, PythonCriterion, SquaredError
+from dforest.criterion import AbsoluteError, CriterionError, Poisson, PythonCriterion, SquaredError
 
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
 
@@ -279,12 +279,3 @@ def test_cuts_that_are_not_allowed_are_not_made():
     assert inner.sum() > 3 and (ratio <= 2).all() and (ratio >= 0.5).all()
     nothing = DecisionTreeClassifier(criterion=Told("score", lambda s: np.full(len(s.weight), -np.inf))).fit(X, y)
     assert nothing.get_n_leaves() == 1
-
-
-def test_criteria_of_every_kind_pickle_in_forests():
-    X, y = problem(2)
-    for criterion in (Gini(), Entropy, ExactGini()):
-        forest = RandomForestClassifier(2, criterion=criterion, oob_score=True, random_state=0, max_depth=3).fit(X, y)
-        again = pickle.loads(pickle.dumps(forest))
-        assert again.criterion == forest.criterion and np.array_equal(again.predict_proba(X), forest.predict_proba(X))
-        assert np.array_equal(again.feature_importances_, forest.feature_importances_)

@@ -9,9 +9,8 @@ import traceback
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_iris
 
-import dforest
 from dforest import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -211,21 +210,6 @@ def test_tests_of_its_own_do_all_that_thresholds_do(n_classes, parameters):
         for tree, other in zip(forest.estimators_, built_in.estimators_, strict=True):
             assert np.array_equal(tree.predict(X_new), other.predict(X_new))
             assert np.array_equal(tree.apply(X_new), other.apply(X_new))
-
-
-@TASKS
-@DTYPES
-def test_the_forest_of_own_tests_is_the_same_on_any_number_of_threads(n_classes, dtype, monkeypatch):
-    from dforest.testing.conformance import SHARE_ALL
-
-    X, y, weight = problem(n_classes, dtype=dtype)
-    first = forest_of(n_classes, splitter=SumTest()).fit(X, y, weight)
-    assert first.forest_.threshold.dtype == dtype
-    monkeypatch.setattr("dforest.estimators.forest.base.TUNING", SHARE_ALL)
-    for n_jobs in (1, 2, 8):
-        other = forest_of(n_classes, splitter=SumTest(), n_jobs=n_jobs).fit(X, y, weight)
-        assert_same(first, other)
-        assert np.array_equal(first.predict(X), other.predict(X))
 
 
 def test_few_rows_go_down_deep_trees():
@@ -585,10 +569,3 @@ def test_what_a_node_shows(n_classes):
 
 
 SHOWN = ("seed", "key", "rows", "counts", "weights", "targets", "X", "n_draws", "statistics", "order", "n_classes", "min_draws")
-
-
-def test_real_data():
-    X, y = load_breast_cancer(return_X_y=True)
-    forest = RandomForestClassifier(5, splitter=SumTest(), max_depth=5, random_state=0, n_jobs=2).fit(X[::2], y[::2])
-    assert forest.score(X[1::2], y[1::2]) > 0.9
-    assert dforest.RandomForestClassifier(5, max_depth=5, random_state=0).fit(X[::2], y[::2]).score(X[1::2], y[1::2]) > 0.9

@@ -78,48 +78,6 @@ def test_hist_thresholds_are_the_edges_nearest_to_uniform_ones(kind, dtype, max_
     assert chisquare(counts, counts.sum() * np.diff(nearest) / 100).pvalue > 0.001
 
 
-@METHODS
-def test_thresholds_lie_between_the_values_of_the_node(method):
-    """Below the root too: in a node that holds but some of the values."""
-    x = np.repeat([0.0, 1.0, 2.0, 1000.0, 1001.0, 1002.0], 2)
-    y = np.repeat([0, 1, 0, 5, 6, 5], 2)
-    model = ExtraTreesRegressor(4000, method=method, random_state=0).fit(x[:, None], y)
-    seen = []
-    for tree in model.estimators_:
-        f = tree.forest_
-        if f.feature[1] >= 0 and 2 <= f.threshold[0] < 1000:
-            seen.append((f.threshold[1], f.threshold[f.right_child[0]]))
-    left, right = np.array(seen).T
-    assert len(left) > 500
-    if method == "dense":
-        assert kstest(left / 2, "uniform").pvalue > 0.001
-        assert kstest((right - 1000) / 2, "uniform").pvalue > 0.001
-    else:
-        assert set(left) == {0.5, 1.5} and set(right) == {1000.5, 1001.5}
-
-
-@KINDS
-@METHODS
-def test_features_draw_thresholds_of_their_own(kind, method):
-    """Of two equal columns that are both tried, the better cut is taken: mostly not the same one."""
-    x = np.arange(100.0)
-    model = kind(200, method=method, max_features=None, max_depth=1, random_state=0)
-    model.fit(np.c_[x, x], x > 50)
-    forest = model.forest_
-    thresholds = forest.threshold[forest.node_offsets[:-1]]
-    features = forest.feature[forest.node_offsets[:-1]]
-    assert 60 < features.sum() < 140
-    one = model.fit(x[:, None], x > 50).forest_
-    of_one = one.threshold[one.node_offsets[:-1]]
-    assert np.abs(thresholds - 50).mean() < 0.8 * np.abs(of_one - 50).mean()
-
-
-def test_a_node_s_thresholds_differ_between_trees_and_seeds():
-    x = np.array([0.0, 1.0])
-    thresholds = root_thresholds(ExtraTreesRegressor, x, method="dense")
-    assert len(set(thresholds)) == len(thresholds)
-
-
 # Extremes
 
 
@@ -157,100 +115,7 @@ def test_nothing_between_two_values(kind, method, dtype, low_high):
     assert model.predict(X).tolist() == y
 
 
-SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-45, 1.0, 3e38, -3e38]
-
-
-@KINDS
-@METHODS
-@DTYPES
-@pytest.mark.parametrize("share", [0.1, 0.6, 1.0])
-def test_no_empty_child(kind, method, dtype, share):
-    """Every leaf has draws: just those that reach it."""
-    for seed in range(5):
-        X, y = problem(kind, seed, n=60, dtype=dtype)
-        rng = np.random.default_rng(seed)
-        where = rng.random(X.shape) < share
-        X[where] = rng.choice(np.array(SPECIAL, dtype), where.sum())
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            model = kind(10, method=method, max_bins=7, random_state=seed).fit(X, y)
-        assert not np.isnan(model.forest_.threshold).any()
-        for tree in model.estimators_:
-            f = tree.forest_
-            leaf = np.flatnonzero(f.feature < 0)
-            assert (f.leaf_draws[f.leaf_row[leaf]] > 0).all()
-            np.testing.assert_array_equal(np.bincount(tree.apply(X))[leaf], f.leaf_draws[f.leaf_row[leaf]])
-
-
-@KINDS
-@METHODS
-def test_constant_but_for_missing_values(kind, method):
-    X, y = np.array([[1.0], [1.0], [np.nan], [np.nan]]), [0, 0, 1, 1]
-    forest = kind(10, method=method, random_state=0).fit(X, y).forest_
-    inner = forest.feature >= 0
-    assert inner.sum() == 10 and len(forest.feature) == 30
-    assert (forest.threshold[inner] == np.inf).all()
-    assert not forest.missing_left[inner].any()
-    assert kind(10, method=method, random_state=0).fit(X, y).predict([[1], [np.nan], [5]]).tolist() == [0, 1, 0]
-
-
-@KINDS
-@METHODS
-@pytest.mark.parametrize("value", [np.nan, 1.0, np.inf])
-def test_constant_columns_are_never_split(kind, method, value):
-    X, y = problem(kind)
-    X[:, 2] = value
-    forest = kind(10, method=method, max_features=1, random_state=0).fit(X, y).forest_
-    assert set(forest.feature) == {-1, 0, 1, 3}
-    X[:] = value
-    forest = kind(10, method=method, random_state=0).fit(X, y).forest_
-    assert len(forest.feature) == 10
-
-
-@KINDS
-@METHODS
-def test_missing_values_go_where_it_scores_more(kind, method):
-    X = np.array([[0.0], [0.0], [1.0], [1.0], [np.nan], [np.nan]])
-    for y, missing_left in (([0, 0, 1, 1, 0, 0], True), ([0, 0, 1, 1, 1, 1], False)):
-        forest = kind(10, method=method, random_state=0).fit(X, y).forest_
-        assert (forest.missing_left[forest.feature >= 0] == missing_left).all()
-        assert len(forest.feature) == 30
-
-
 # As for best splits
-
-
-@KINDS
-@METHODS
-def test_trees_grow_until_leaves_are_pure(kind, method):
-    X, y = problem(kind)
-    model = kind(10, method=method, max_bins=65535, random_state=0).fit(X, y)
-    for tree in model.estimators_:
-        np.testing.assert_array_equal(tree.predict(X), y)
-    assert not same_forest(*model.estimators_[:2])
-
-
-@KINDS
-@METHODS
-@pytest.mark.parametrize(
-    "limit",
-    [{"min_samples_leaf": 7}, {"min_weight_fraction_leaf": 0.1}, {"max_depth": 2}, {"max_leaf_nodes": 5}],
-    ids=str,
-)
-@pytest.mark.parametrize("bootstrap", [False, True])
-def test_limits(kind, method, limit, bootstrap):
-    X, y = problem(kind)
-    weight = np.random.default_rng(0).integers(1, 5, len(X))
-    model = kind(10, method=method, bootstrap=bootstrap, random_state=0, **limit).fit(X, y, weight)
-    for tree in model.estimators_:
-        f = tree.forest_
-        leaf = f.leaf_row[f.feature < 0]
-        assert len(leaf) > 1
-        assert f.leaf_draws[leaf].min() >= limit.get("min_samples_leaf", 1)
-        weights = f.leaf_weight[leaf].sum(axis=1)
-        assert weights.min() >= limit.get("min_weight_fraction_leaf", 0) * weights.sum()
-        assert len(leaf) <= limit.get("max_leaf_nodes", 1000)
-        assert tree.decision_path(X).sum(axis=1).max() <= limit.get("max_depth", 1000) + 1
 
 
 @METHODS
@@ -296,22 +161,6 @@ def test_extra_trees_are_a_random_forest_with_other_defaults(extra, random, tree
     for name in ("feature", "threshold", "link", "missing_left"):
         np.testing.assert_array_equal(getattr(single.forest_, name), getattr(forest.forest_, name))
     assert type(model.estimators_[0]) is tree and model.estimators_[0].splitter == "random"
-
-
-@KINDS
-@METHODS
-def test_any_number_of_threads(kind, method):
-    X, y = problem(kind)
-    one, four = (kind(9, method=method, random_state=0, n_jobs=n).fit(X, y) for n in (1, 4))
-    assert same_forest(one, four)
-
-
-@KINDS
-def test_it_learns(kind):
-    X, y = problem(kind, n=2000)
-    for method in ("hist", "dense"):
-        model = kind(50, method=method, random_state=0).fit(X[:1000], y[:1000])
-        assert model.score(X[1000:], y[1000:]) > 0.8
 
 
 # Keys in place of ranks
@@ -383,14 +232,3 @@ def test_columns_are_not_sorted(monkeypatch):
         seen.clear()
         RandomForestRegressor(2, method=method, splitter=splitter, ordinal_features=[1]).fit(np.round(X, 1), y)
         assert [column.has_keys for column in seen] == [has_keys, False, has_keys, has_keys]
-
-
-@KINDS
-def test_extra_trees_draw_thresholds_by_default(kind):
-    """Not the edges of bins, of which there are but three here."""
-    rng = np.random.default_rng(0)
-    X = rng.random((300, 1))
-    y = (X[:, 0] > 0.5) * 1
-    model = kind(50, max_bins=4, max_depth=1, random_state=0).fit(X, y)
-    assert model.method == "dense"
-    assert len(np.unique(model.forest_.threshold[model.forest_.feature >= 0])) == 50

@@ -22,11 +22,6 @@ def tree(criterion, **parameters):
     return kind(criterion=criterion, random_state=0, **parameters)
 
 
-def sides(model):
-    """Draws on the left and on the right of a tree's only split."""
-    return model.tree_.n_node_samples[1:].tolist()
-
-
 @pytest.mark.parametrize("kind", ["continuous", "ordinal", "categorical"])
 @pytest.mark.parametrize("method", ["hist", "dense"])
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -56,41 +51,6 @@ def test_a_cut_that_scores_more_is_preferred(method):
         assert abs(model.tree_.threshold[0] - 3) < 1
     else:
         pytest.fail("the second feature is never the first that is tried")
-
-
-@pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("kind", ["continuous", "categorical"])
-def test_rules_of_leaves_hold(criterion, kind):
-    """The most balanced cut of those that are valid: here not the most balanced of all, as one value has half of the draws."""
-    X = np.repeat([0.0, 1, 2, 3, 4], [2, 2, 2, 2, 16])[:, None]
-    y = np.tile([1, 2], 12)
-    model = tree(criterion, max_depth=1, **({"categorical_features": [0]} if kind == "categorical" else {}))
-    assert sides(model.fit(X, y)) == [8, 16]
-    assert sides(model.set_params(min_samples_leaf=8).fit(X, y)) == [8, 16]
-    assert model.set_params(min_samples_leaf=9).fit(X, y).get_n_leaves() == 1
-
-
-@pytest.mark.parametrize("kind", ["continuous", "categorical"])
-def test_missing_values_go_where_sides_are_even(kind):
-    x = np.repeat([0.0, 1.0, 2.0, np.nan], [4, 2, 2, 4])[:, None]
-    y = np.tile([0, 1], 6)
-    parameters = {"categorical_features": [0]} if kind == "categorical" else {}
-    model = dforest.DecisionTreeClassifier(max_depth=1, random_state=0, **parameters).fit(x, y)
-    # 0 and 1 against 2 and missing ones; 0, 1, 2 against missing ones or 0 and missing ones are 8 to 4.
-    assert sides(model) == [6, 6]
-    assert len({int(leaf) for leaf in model.apply([[0.0], [1.0]])}) == 1
-    model.fit(x[:8], y[:8])
-    assert sides(model) == [4, 4]
-
-
-def test_a_cut_that_poisson_forbids_is_not_the_evenest():
-    """Five draws on either side, but all targets of one are 0: next to it, where sides have four and six."""
-    x = np.repeat([0.0, 1.0, 2.0, 3.0], [5, 1, 2, 2])[:, None]
-    y = np.array([0.0] * 5 + [12.0] + [2.0] * 4)
-    for method in ("hist", "dense"):
-        model = dforest.DecisionTreeRegressor(criterion="poisson", method=method, max_depth=1)
-        assert sides(model.fit(x, y)) == [6, 4]
-        assert sides(model.fit(-x, y)) == [4, 6]
 
 
 class Along(PythonSplitter):

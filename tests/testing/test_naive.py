@@ -1,18 +1,15 @@
-"""The naive twin against textbook formulas, known answers and trees checked by hand."""
+"""What the naive twin computes with, against known answers and against the core."""
 
-import math
 import statistics
 import subprocess
 import sys
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers.rings import some
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
-from twins import naive
 
 import dforest
 from dforest.core.grow.trainer import tree_seeds
@@ -33,35 +30,6 @@ def test_philox_known_answers(counter, key, words):
     # From the kat_vectors file of the Random123 distribution.
     counter, key, words = ([int(word, 16) for word in text.split()] for text in (counter, key, words))
     assert list(streams.philox(counter, key)) == words
-
-
-def test_stream_is_the_blocks_in_order():
-    stream = streams.Stream(2**32 - 1, 7 + (9 << 32), 2)
-    words = [w for block in range(3) for w in streams.philox((block, 0, 7, 9), (2**32 - 1, 2))]
-    assert [stream.next() for _ in range(12)] == words
-
-
-@pytest.mark.parametrize("n", [1, 3 * 2**30, 2**32 - 1])
-def test_below_is_in_range_and_even(n):
-    stream = streams.Stream(0, 0, 1)
-    draws = [stream.below(n) for _ in range(3000)]
-    assert 0 <= min(draws) and max(draws) < n
-    # Within 5 standard deviations of a uniform variable's mean.
-    assert abs(np.mean(draws) - (n - 1) / 2) <= 5 * math.sqrt((n * n - 1) / 12 / 3000)
-
-
-def test_bins_of_equal_shares():
-    x = np.arange(12.0)
-    assert coding.bin_edges(x, 4) == [2.5, 5.5, 8.5, np.inf]
-    assert coding.bin_edges(x, 12) == [*np.arange(0.5, 11), np.inf]
-    # A heavy value fills a bin; the others share the rest.
-    assert coding.bin_edges(x, 3, [1] * 5 + [99] + [1] * 6) == [4.5, 5.5, np.inf]
-    # Where two ends are as close to the share, the bin takes the value.
-    assert coding.bin_edges(np.array([0.0, 1, 2]), 2) == [1.5, np.inf]
-    # A value of weight w is w equal rows.
-    weight = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
-    assert coding.bin_edges(x, 5, weight) == coding.bin_edges(np.repeat(x, weight), 5)
-    assert coding.bin_edges(np.full(3, np.nan), 4) == []
 
 
 @pytest.mark.parametrize(
@@ -134,67 +102,6 @@ def test_small_multiples_of_a_number_become_integers(times, factor, divisor, cha
     assert together[0][1] == together[1][1] == unit
 
 
-sides = st.integers(1, 6).flatmap(lambda k: st.tuples(*[st.lists(st.integers(0, 1000), min_size=k, max_size=k).filter(any)] * 2))
-
-
-def as_statistics(left, right):
-    total = [a + b for a, b in zip(left, right, strict=True)]
-    return [0, sum(left), *left], [0, sum(total), *total]
-
-
-def decrease(impurity, left, right):
-    """Weight times impurity decrease by the definition."""
-    total = [a + b for a, b in zip(left, right, strict=True)]
-    return sum(total) * impurity(total) - sum(left) * impurity(left) - sum(right) * impurity(right)
-
-
-@given(sides)
-def test_gini_score(sides):
-    left, right = sides
-    gini = decrease(lambda c: 1 - sum(Fraction(k, sum(c)) ** 2 for k in c), left, right)
-    assert scores.gini_score(*as_statistics(left, right)) == pytest.approx(float(gini), rel=1e-14)
-
-
-@given(sides)
-def test_entropy_score(sides):
-    left, right = sides
-    bits = decrease(lambda c: -sum(k / sum(c) * math.log2(k / sum(c)) for k in c if k), left, right)
-    score = scores.entropy_score(*as_statistics(left, right))
-    assert score >= 0 and score == pytest.approx(bits, rel=1e-9, abs=1e-9)
-
-
-draws = st.lists(st.tuples(st.integers(1, 2**31 - 1), st.integers(1 - 2**31, 2**31 - 1)), min_size=1, max_size=8)
-
-
-@given(draws, draws)
-def test_squared_error_score(left, right):
-    def error(draws):  # sum of w * (q - mean)**2
-        weight = sum(w for w, _ in draws)
-        mean = Fraction(sum(w * q for w, q in draws), weight)
-        return sum(w * (q - mean) ** 2 for w, q in draws)
-
-    def statistic(draws):
-        return [len(draws), sum(w for w, _ in draws), sum(w * q for w, q in draws)]
-
-    score = scores.squared_error_score(statistic(left), statistic(left + right))
-    exact = error(left + right) - error(left) - error(right)
-    weight = sum(w for w, _ in left + right)
-    assert score == pytest.approx(float(exact), rel=1e-9, abs=1e-15 * weight)
-
-
-@given(st.lists(st.floats(-1e6, 1e6) | st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
-@example([0.0, np.nextafter(2.0, 0.0)])  # which are rounded to a power of two
-def test_quantise(y):
-    target, (centre, exponent, span) = coding.quantise(y)
-    assert max(map(abs, target)) < 2**31 and span == max(target) - min(target)
-    if min(y) == max(y):
-        assert (span, exponent, centre) == (0, 0, y[0])
-        return
-    assert max(map(abs, target)) >= 2**30 - 1  # no scale twice as fine would do
-    for v, q in zip(y, target, strict=True):
-        assert abs(Fraction(v - centre) * Fraction(2) ** exponent - q) <= Fraction(1, 2)
-
-
 @given(st.lists(st.tuples(st.integers(-9, 9), st.integers(1, 4)), min_size=1, max_size=12))
 def test_medians(pairs):
     y, weight = zip(*pairs, strict=True)
@@ -202,28 +109,6 @@ def test_medians(pairs):
     assert coding.median_target([float(v) for v in y], weight) == statistics.median(repeated)
     assert scores.lower_median([scores.Record(0, 1, v, w) for v, w in pairs]) == statistics.median_low(repeated)
     assert coding.median_target([1.7e308, 1.6e308], [3, 3]) == 0.5 * 1.7e308 + 0.5 * 1.6e308
-
-
-def test_tiny_tree_by_hand():
-    X = np.array([[1.0, 5.0], [2.0, 5.0], [4.0, 5.0], [8.0, 5.0], [np.nan, 5.0]])
-    tree = naive.grow_tree(X, [0, 0, 1, 1, 1], criterion="gini", method="dense", n_classes=2)
-    assert naive.flatten(tree)["feature"].tolist() == [0, -1, -1]
-    assert (tree.threshold, tree.missing_left, tree.draws, tree.weight) == (3.0, False, 5, [2, 3])
-    assert (tree.left.weight, tree.right.weight) == ([2, 0], [0, 3])
-    # Values to one side, missing ones to the other: +inf. So too if missing ones are not half of the draws.
-    X = np.array([[1.0], [2.0], [np.nan], [np.nan]])
-    tree = naive.grow_tree(X, [0, 0, 1, 1], criterion="entropy", method="hist", n_classes=2)
-    assert (tree.threshold, tree.missing_left) == (np.inf, False)
-
-
-def test_tiny_regression_by_hand():
-    X = np.array([[1.0], [2.0], [4.0], [8.0]], np.float32)
-    arrays = naive.flatten(naive.grow_tree(X, [0.1, 0.1, 7, 9], criterion="squared_error", method="hist"), X.dtype)
-    assert arrays["feature"].tolist() == [0, -1, 0, -1, -1]
-    assert arrays["threshold"].dtype == np.float32 and arrays["threshold"].tolist() == [3, 0, 6, 0, 0]
-    assert arrays["right"].tolist() == [2, 0, 4, 0, 0]
-    assert arrays["value"].tolist() == pytest.approx([math.nan, 0.1, math.nan, 7, 9], rel=0, abs=0, nan_ok=True)
-    assert arrays["weight"].tolist() == [[4], [2], [2], [1], [1]] and arrays["draws"].tolist() == [4, 2, 2, 1, 1]
 
 
 @pytest.mark.parametrize(

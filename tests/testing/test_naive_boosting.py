@@ -1,4 +1,4 @@
-"""The naive twin of boosted trees: its arithmetic against the compiled rules, its trees against scikit-learn's and by hand."""
+"""The arithmetic of the naive twin of boosted trees has the bits of the compiled rules."""
 
 import math
 from itertools import product
@@ -6,11 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from probes import boosting as boost_probe
-from sklearn._loss.loss import HuberLoss
-from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from threadpoolctl import threadpool_limits
 from twins import boosted_cuts, boosting, gradients, losses
-from twins.boosting import flatten, grow_booster, predict_raw
 
 from dforest.core.boost import inverse_link
 from dforest.rules import losses as compiled
@@ -18,13 +14,6 @@ from dforest.rules import losses as compiled
 ROW_LOSSES = [name for name in compiled.LOSSES if name != "multinomial"]
 PARAMETER = {"quantile": 0.3, "huber": 0.7}
 OF_CLASSES = ("log_loss", "exponential", "multinomial")
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """scikit-learn's threads wait for each other busily, and data are small."""
-    with threadpool_limits(1):
-        yield
 
 
 def targets(loss, score, n_classes=3):
@@ -36,18 +25,6 @@ def targets(loss, score, n_classes=3):
     if loss in ("poisson", "gamma"):
         return np.exp(score / 4)
     return score
-
-
-def problem(seed=0, n=300, n_features=4, missing=0.0):
-    """(X, score) with few distinct values, so that each has a bin of its own."""
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 12, (n, n_features)).astype(float)
-    score = X[:, 0] / 2 + np.sin(X[:, 1]) * X[:, 2] / 3 + rng.normal(size=n)
-    X[rng.random(X.shape) < missing] = np.nan
-    return X, score
-
-
-# Arithmetic ----------------------------------------------------------------------------------------------
 
 
 def test_functions_have_the_bits_of_the_compiled_ones():
@@ -151,67 +128,3 @@ def test_rules_have_the_bits_of_the_compiled_ones(seed):
     for delta in (0.0, 0.3, 1e9):
         expected = boost_probe.huber_step(residual, weight, median, delta)
         assert boosting.refit("huber", residual.tolist(), weight.tolist(), delta) == expected
-
-
-# scikit-learn's trees --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("l2", [0.0, 2.0])
-@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson", "gamma", "log_loss", "multinomial"])
-def test_models_are_those_of_scikit_learn(loss, l2):
-    """Each value has its bin, and integers have 30 bits: trees differ by scikit-learn's float32 gradients only."""
-    X, score = problem()
-    y = targets(loss, score)
-    settings = dict(max_iter=8, min_samples_leaf=7, max_leaf_nodes=9, l2_regularization=l2)
-    words = None if loss in losses.CONSTANT_HESSIAN else "wide"
-    found = grow_booster(X, y, loss=loss, n_classes=3 if loss == "multinomial" else 2, words=words, **settings)
-    if loss in OF_CLASSES:
-        model = HistGradientBoostingClassifier(early_stopping=False, **settings).fit(X, y)
-    else:
-        model = HistGradientBoostingRegressor(loss=loss, early_stopping=False, **settings).fit(X, y)
-    np.testing.assert_allclose(found.raw, model._raw_predict(X), rtol=1e-6, atol=1e-6)
-    leaves = [[int((flatten(tree)["feature"] < 0).sum()) for tree in trees] for trees in found.rounds]
-    assert leaves == [[predictor.get_n_leaf_nodes() for predictor in trees] for trees in model._predictors]
-
-
-def test_missing_values_go_as_scikit_learn_sends_them():
-    X, score = problem(1, missing=0.2)
-    score += 2.0 * np.isnan(X[:, 0])
-    settings = dict(max_iter=5, min_samples_leaf=5, max_leaf_nodes=6)
-    found = grow_booster(X, score, loss="squared_error", **settings)
-    model = HistGradientBoostingRegressor(early_stopping=False, **settings).fit(X, score)
-    np.testing.assert_allclose(predict_raw(found, X)[:, 0], model.predict(X), rtol=1e-6)
-
-
-def test_hubers_leaves_are_those_of_gradient_boosting():
-    """Of one leaf with an odd number of rows, of which 0.9 is no integer, median and delta are not a matter of convention."""
-    _, score = problem(2, n=301)
-    score[::17] *= 30
-    X = np.zeros((301, 1))
-    model = GradientBoostingRegressor(loss="huber", n_estimators=6).fit(X, score)
-    found = grow_booster(X, score, loss="huber", max_iter=6)
-    np.testing.assert_allclose(found.raw[:, 0], model.predict(X), rtol=1e-7)
-    for n in (1, 2, 50):
-        for delta in (0.1, 1.0, 100.0):
-            found = boosting.refit("huber", score[:n].tolist(), [1] * n, delta)
-            assert found == pytest.approx(HuberLoss(delta=delta).fit_intercept_only(score[:n]), rel=1e-7)
-
-
-# Rules -----------------------------------------------------------------------------------------------------
-
-
-def test_a_tree_by_hand():
-    """y - mean is -2, -2, 1, 3: the root divides 2 from 2 and gains 8 + 8; its right side is divided next."""
-    X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    settings = dict(loss="squared_error", max_iter=1, learning_rate=0.5, min_samples_leaf=1)
-    booster = grow_booster(X, [1.0, 1.0, 4.0, 6.0], **settings)
-    assert booster.baselines == [3.0] and booster.words == ["constant"]
-    tree = flatten(booster.rounds[0][0])
-    assert tree["feature"].tolist() == [0, -1, 0, -1, -1] and tree["right"].tolist() == [2, 0, 4, 0, 0]
-    assert tree["threshold"].tolist() == [1.5, 0.0, 2.5, 0.0, 0.0]
-    np.testing.assert_allclose(tree["gain"], [16.0, 0.0, 2.0, 0.0, 0.0], rtol=1e-15)
-    assert tree["values"][[1, 3, 4], 0].tolist() == [-1.0, 0.5, 1.5]
-    assert tree["n_rows"].tolist() == [4, 2, 2, 1, 1]
-    stump = flatten(grow_booster(X, [1.0, 1.0, 4.0, 6.0], max_leaf_nodes=2, l2_regularization=2.0, **settings).rounds[0][0])
-    # 16 / 4 + 16 / 4 - 0, and leaves of 0.5 * 4 / 4.
-    assert stump["gain"][0] == 8.0 and stump["values"][1:, 0].tolist() == [-0.5, 0.5]
