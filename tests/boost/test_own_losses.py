@@ -191,16 +191,6 @@ def test_models_are_the_naive_twins(loss, subsample, monotonic):
     assert model._raw(X).tobytes() == np.ascontiguousarray(grown.raw).tobytes()
 
 
-@pytest.mark.parametrize("loss", [LogCosh(), Quantile(0.7)])
-def test_threads_change_nothing(loss):
-    X, y = problem(20_000)
-    y[:5] = 1e6
-    weight = np.random.default_rng(0).random(len(y)) if isinstance(loss, LogCosh) else None
-    fits = [HistGradientBoostingRegressor(loss, n_jobs=n, subsample=0.8, **SMALL).fit(X, y, weight) for n in (1, 2, 3, 7)]
-    for other in fits[1:]:
-        assert_equal_models(fits[0], other)
-
-
 def test_intercepts_are_looked_for():
     """By default, by Newton's steps: the mean, the logarithm of the mean or of odds, where others overshoot."""
     rng = np.random.default_rng(0)
@@ -237,19 +227,6 @@ def test_warm_start_is_one_fit(name):
         assert vars(parts) == before
     equal = type(before["loss"])(**before["loss"].get_params())
     assert parts.set_params(loss=equal, max_iter=7).fit(X, y).n_iter_ == 7
-
-
-@pytest.mark.parametrize("name", REPEATED)
-def test_pickles_and_clones(name):
-    model, _, make_y = pair(name)
-    X, signal = problem()
-    model.fit(X, make_y(signal))
-    again = pickle.loads(pickle.dumps(model))
-    assert again.predict(X).tobytes() == model.predict(X).tobytes()
-    assert again._loss == model._loss and again.loss == model.loss
-    copy = clone(model)
-    assert copy.loss == model.loss and copy.loss is not model.loss
-    assert_equal_models(copy.fit(X, make_y(signal)), model)
 
 
 def test_a_class_does_as_well_as_an_object():

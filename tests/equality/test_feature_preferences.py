@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import chisquare
 from twins.splits import weighted_feature_order
 
-from dforest import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
+from dforest import RandomForestClassifier
 from dforest.core.search.feature_order import FeatureOrder
 from dforest.splitter import PythonSplitter
 
@@ -56,14 +56,6 @@ def test_features_that_are_always_tried():
         assert (roots(other) == roots(forest.fit(frame, Y))).all()
 
 
-@pytest.mark.parametrize("n_jobs", [2, 4])
-def test_the_forest_is_one_on_any_number_of_threads(n_jobs, assert_equal, tuning):
-    parameters = {"feature_weights": {0: 5.0, 3: 0.1}, "always_split_features": [2], "max_features": 2, "random_state": 0}
-    first = RandomForestRegressor(5, n_jobs=1, **parameters).fit(X, X[:, 0])
-    with tuning("share everything"):
-        assert_equal(first, RandomForestRegressor(5, n_jobs=n_jobs, **parameters).fit(X, X[:, 0]))
-
-
 class Searching(PythonSplitter):
     """The cuts of the built-in splitter, found in Python."""
 
@@ -77,16 +69,6 @@ def test_splitters_in_python_go_by_the_same_order():
     parameters = {"feature_weights": [1, 2, 0, 4, 8, 1], "always_split_features": [5], "max_features": 1, "random_state": 0}
     built_in, own = (RandomForestClassifier(20, splitter=s, max_depth=1, **parameters).fit(X, Y) for s in ("best", Searching))
     assert (roots(built_in) == roots(own)).all() and len(set(roots(own))) > 2
-
-
-def test_more_random_thresholds_come_closer_to_the_best_one():
-    x = np.arange(100.0)[:, None]
-    far = []
-    for n in (1, 4, 64):
-        model = ExtraTreesClassifier(300, n_random_splits=n, max_depth=1, random_state=0).fit(x, x[:, 0] > 49)
-        thresholds = model.forest_.threshold[model.forest_.node_offsets[:-1]]
-        far.append(np.abs(thresholds - 49.5).mean())
-    assert far[0] > 2 * far[1] > 4 * far[2]
 
 
 @pytest.mark.parametrize(

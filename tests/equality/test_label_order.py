@@ -1,6 +1,5 @@
 """Labels of columns that have many, ordered by rows that a tree does not draw: `categorical_split="order"`."""
 
-import pickle
 
 import numpy as np
 import pandas as pd
@@ -8,7 +7,7 @@ import pytest
 from helpers import device_forests
 from helpers.host_device import strict_device
 from helpers.ranks import Cut, fit_by_ranks, sizes
-from helpers.rings import examples
+from helpers.rings import combined, examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -16,7 +15,6 @@ from twins import intervals, naive
 from twins.labels import orders_labels
 from twins.sampling import twin_of
 
-import dforest
 from dforest import (
     DecisionTreeClassifier,
     ExtraSurvivalTrees,
@@ -145,12 +143,11 @@ def test_threads_change_nothing(kind, extremes, tuning, assert_equal):
     """Also where threads share nodes and subtrees."""
     X, y = problem(kind, n=3000, n_labels=400)
     first = None
-    for extreme in extremes:
-        for n_jobs in (1, 4):
-            with tuning(extreme):
-                forest = make(kind, n_jobs=n_jobs).fit(X, y)
-            first = first or forest
-            assert_equal(first, forest, (extreme, n_jobs))
+    for extreme, n_jobs in combined(extremes, (1, 4)):
+        with tuning(extreme):
+            forest = make(kind, n_jobs=n_jobs).fit(X, y)
+        first = first or forest
+        assert_equal(first, forest, (extreme, n_jobs))
     assert in_use(first.forest_) > 20
 
 
@@ -308,21 +305,6 @@ def test_unseen_labels_take_the_place_of_the_mean(kind):
     new = frame.assign(b=pd.Categorical(["never seen"] * len(frame)))
     missing = frame.assign(b=pd.Categorical([None] * len(frame), categories=frame.b.cat.categories))
     np.testing.assert_array_equal(model.predict(new), model.predict(missing))
-
-
-@SURVIVAL_TOO
-def test_models_are_kept_whole(kind, tmp_path, assert_equal):
-    """In pickles and files, with the plan; and a warm start goes on."""
-    X, y = problem(kind)
-    model = make(kind, 6).fit(X, y)
-    model.save(tmp_path / "model")
-    for other in (pickle.loads(pickle.dumps(model)), dforest.load(tmp_path / "model")):
-        assert_equal(model, other)
-        assert other.forest_.plans == model.forest_.plans
-        np.testing.assert_array_equal(other.forest_.left_out(3), model.forest_.left_out(3))
-        np.testing.assert_array_equal(other.predict(X), model.predict(X))
-    warm = make(kind, 2, warm_start=True).fit(X, y)
-    assert_equal(model, warm.set_params(n_estimators=6).fit(X, y))
 
 
 @SURVIVAL_TOO

@@ -1,6 +1,5 @@
 """Gains that are multiplied by a factor where no split above uses a feature."""
 
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -9,7 +8,6 @@ from scipy.sparse import csr_matrix
 
 from dforest import (
     DecisionTreeClassifier,
-    DecisionTreeRegressor,
     ExtraTreesClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -23,37 +21,6 @@ X = np.c_[rng.standard_normal((N, 4)), rng.integers(0, 9, (N, 2))]
 Y = (X[:, 0] + X[:, 1] + (X[:, 4] % 2) + 0.5 * rng.standard_normal(N) > 0.5).astype(int)
 
 
-def features_of_paths(tree):
-    """For each leaf of a fitted tree, the set of the features above it."""
-    tree, found = tree.tree_, []
-
-    def visit(node, above):
-        if tree.children_left[node] < 0:
-            found.append(above)
-            return
-        for child in (tree.children_left[node], tree.children_right[node]):
-            visit(child, above | {int(tree.feature[node])})
-
-    visit(0, frozenset())
-    return found
-
-
-def test_paths_have_fewer_features():
-    means = []
-    for factor in (1.0, 0.7, 0.3, 1e-12):
-        forest = RandomForestClassifier(20, max_features=None, regularization_factor=factor, random_state=0).fit(X, Y)
-        means.append(np.mean([len(used) for tree in forest.estimators_ for used in features_of_paths(tree)]))
-    assert all(more > less for more, less in pairwise(means))
-
-
-def test_a_tree_keeps_to_its_first_feature_while_that_has_any_gain():
-    x = np.c_[np.arange(64.0), rng.standard_normal((64, 3))]
-    tree = DecisionTreeRegressor(regularization_factor={1: 1e-300, 2: 1e-300, 3: 1e-300}, random_state=0).fit(x, x[:, 0] ** 2)
-    assert set(tree.forest_.feature) == {-1, 0}
-    free = DecisionTreeRegressor(regularization_factor=[1e-300, 1, 1, 1], max_depth=1, random_state=0).fit(x, x[:, 0] ** 2)
-    assert free.forest_.feature[0] != 0
-
-
 @pytest.mark.parametrize("splitter", ["best", "random"])
 def test_one_factor_changes_nothing_at_the_root(splitter, assert_equal):
     """Whatever order features are tried in: the categories of the best one are kept while others are tried."""
@@ -62,17 +29,6 @@ def test_one_factor_changes_nothing_at_the_root(splitter, assert_equal):
     parameters = {"splitter": splitter, "max_depth": 1, "max_features": None, "categorical_features": [0, 1, 2, 3, 4]}
     forests = [RandomForestRegressor(20, regularization_factor=f, random_state=0, **parameters).fit(x, y) for f in (1, 0.5)]
     assert_equal(*forests)
-
-
-def test_factors_by_depth():
-    """The root is split by feature 0. Left of it, feature 1 gains three times as much as feature 2."""
-    x = np.array([[0, 0], [0, 0], [0, 1], [0, 1], [1, 0], [1, 0], [1, 0], [1, 0]], float)
-    y = np.array([0, 0, 1, 1, 5, 5, 5, 5.0])
-    other = np.c_[x, np.array([0, 0, 0, 1, 0, 0, 0, 0])]
-    fit = dict(random_state=0, max_leaf_nodes=3, method="dense")
-    for factors, by_depth, second in (([1, 1, 1], False, 1), ([1, 0.5, 1], False, 1), ([1, 0.5, 1], True, 2)):
-        tree = DecisionTreeRegressor(regularization_factor=factors, regularization_use_depth=by_depth, **fit).fit(other, y)
-        assert tree.tree_.feature[:2].tolist() == [0, second]
 
 
 def test_the_product_is_what_min_impurity_decrease_and_the_order_of_splits_go_by():

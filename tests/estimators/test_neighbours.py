@@ -13,7 +13,6 @@ from scipy.sparse import csr_array
 from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
-from sklearn.exceptions import NotFittedError
 from twins import neighbours as twin
 
 import dforest
@@ -348,13 +347,7 @@ def test_what_is_kept_is_a_copy():
 
 def test_bad_input():
     X, y = load_diabetes(return_X_y=True)
-    model = RandomForestRegressor(3, random_state=0)
-    for method in (model.forest_weights, model.proximity, lambda X: model.predict_quantiles(X, 0.5)):
-        with pytest.raises(NotFittedError):
-            method(X)
-    with pytest.raises(NotFittedError):
-        model.outlier_scores()
-    model.fit(X, y)
+    model = RandomForestRegressor(3, random_state=0).fit(X, y)
     for method in (model.forest_weights, model.proximity, lambda X: model.predict_quantiles(X, 0.5)):
         with pytest.raises(ValueError, match="fitted with keep_training_data=False, but this method needs"):
             method(X)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.exceptions import NotFittedError
 from twins import shapley as twin
 
 from dforest import (
@@ -111,10 +110,11 @@ def assert_adds_up(model, found, X, background=None):
 @given(st.integers(0, 10**6), st.booleans(), st.sampled_from([np.float32, np.float64]), st.integers(2, 3), st.booleans())
 def test_values_are_those_of_the_twin(model, seed, is_weighted, dtype, n_classes, is_single):
     model, X = problem(model, seed, 20, n_classes, is_single, is_weighted, dtype)
-    compare(model, X[:3])
-    compare(model, X[:2], X[3:])
-    many = model.shap_values(np.tile(X[:2], (500, 1)), np.tile(X[3:], (10, 1)))  # by tables
-    np.testing.assert_allclose(many.values[:2], model.shap_values(X[:2], X[3:]).values, rtol=0, atol=1e-12)
+    for compare_all, method in ((compare, model.shap_values), (compare_interactions, model.shap_interaction_values)):
+        compare_all(model, X[:3])
+        compare_all(model, X[:2], X[3:])
+        many = method(np.tile(X[:2], (500, 1)), np.tile(X[3:], (10, 1)))  # by tables
+        np.testing.assert_allclose(many.values[:2], method(X[:2], X[3:]).values, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -147,19 +147,6 @@ def test_values_of_several_outputs_are_those_of_the_twin(model, has_background):
         total = np.concatenate([result.base_values for result in results]) + found.sum(axis=tuple(range(1, found.ndim - 1)))
         np.testing.assert_allclose(total, predicted, atol=1e-13 * np.abs(votes).max())
         assert max(result.additivity_error for result in results) < 1e-13 * np.abs(votes).max()
-
-
-@ALL
-@pytest.mark.filterwarnings("ignore::dforest.errors.UnseenLabelsWarning")
-@settings(max_examples=examples(8), deadline=None)
-@given(st.integers(0, 10**6), st.booleans(), st.sampled_from([np.float32, np.float64]), st.integers(2, 3), st.booleans())
-def test_interactions_are_those_of_the_twin(model, seed, is_weighted, dtype, n_classes, is_single):
-    model, X = problem(model, seed, 20, n_classes, is_single, is_weighted, dtype)
-    compare_interactions(model, X[:3])
-    compare_interactions(model, X[:2], X[3:])
-    many = model.shap_interaction_values(np.tile(X[:2], (500, 1)), np.tile(X[3:], (10, 1)))  # by tables
-    few = model.shap_interaction_values(X[:2], X[3:])
-    np.testing.assert_allclose(many.values[:2], few.values, rtol=0, atol=1e-12)
 
 
 def test_features_come_again_on_a_path():
@@ -414,10 +401,6 @@ def test_sparse_values_of_several_outputs_of_classes_and_of_text():
 
 def test_errors():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(NotFittedError):
-        RandomForestClassifier().shap_values(X)
-    with pytest.raises(NotFittedError):
-        RandomForestClassifier().shap_interaction_values(X)
     forest = RandomForestClassifier(3, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="X has 3 features, but RandomForestClassifier is expecting 4"):
         forest.shap_values(X[:, :3])

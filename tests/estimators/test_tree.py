@@ -177,17 +177,6 @@ def test_other_numbers_are_taken_as_float64(kind, method, dtype):
     np.testing.assert_array_equal(model.apply(X), plain.apply(X.astype(np.float64)))
 
 
-@KINDS
-def test_layout_of_X(kind):
-    X, y = data_of(kind)
-    plain = make(kind).fit(X, y)
-    frozen = X.copy()
-    frozen.setflags(write=False)
-    for other in (np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2], frozen, X.tolist()):
-        assert same_forest(make(kind).fit(other, y), plain)
-        np.testing.assert_array_equal(plain.predict(other), plain.predict(X))
-
-
 # Copies
 
 

@@ -140,29 +140,6 @@ def test_integers_are_checked_at_predict_too():
     assert model.predict(np.array([[2**53], [-(2**53)]])).tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
-@pytest.mark.parametrize("kind", ALL)
-def test_bytes_in_any_order(kind, dtype):
-    """float32 of either order stays float32."""
-    native = np.round(X_IRIS * 10).astype(dtype)
-    swapped = native.astype(native.dtype.newbyteorder())
-    a, b = make(kind).fit(native, Y_IRIS), make(kind).fit(swapped, Y_IRIS)
-    assert same_forest(a, b) and a.forest_.threshold.dtype == (np.float32 if dtype is np.float32 else np.float64)
-    for first, second in ((native, swapped), (swapped, native)):
-        assert np.array_equal(a.predict(first), b.predict(second))
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_arrays_at_any_address(dtype):
-    """Where numbers do not begin at multiples of their size, as in the middle of a message."""
-    odd = np.zeros(X_IRIS.size * np.dtype(dtype).itemsize + 1, np.uint8)[1:].view(dtype).reshape(X_IRIS.shape)
-    odd[...] = X_IRIS
-    assert not odd.flags.aligned
-    model = make(DecisionTreeClassifier).fit(odd.copy(), Y_IRIS)
-    assert same_forest(make(DecisionTreeClassifier).fit(odd, Y_IRIS), model)
-    assert np.array_equal(model.predict(odd), model.predict(odd.copy()))
-
-
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="long double is float64 here")
 def test_long_doubles():
     third = np.longdouble(1) / 3

@@ -13,7 +13,6 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.exceptions import NotFittedError
 from sklearn.metrics import average_precision_score, log_loss, make_scorer, max_error, mean_absolute_error, roc_auc_score
 
 from dforest import (
@@ -520,10 +519,7 @@ def test_notebooks_show_it_in_a_frame():
 
 def test_what_is_refused():
     X, y = iris()
-    model = RandomForestClassifier(3, random_state=0)
-    with pytest.raises(NotFittedError):
-        model.report()
-    model.fit(X, y)
+    model = RandomForestClassifier(3, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="y is given without X"):
         model.report(y=y)
     with pytest.raises(ValueError, match="features"):
