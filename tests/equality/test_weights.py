@@ -53,20 +53,6 @@ def test_a_weight_is_a_row_repeated(seed, method, criterion, tree_nodes):
 
 
 @pytest.mark.parametrize("criterion", KINDS)
-@pytest.mark.parametrize("method", ["hist", "dense"])
-@pytest.mark.parametrize("integers", [True, False])
-def test_scaling_by_a_power_of_two(integers, method, criterion, assert_equal):
-    X, y, weight = problem(0, criterion)
-    weight = weight if integers else np.random.default_rng(1).random(len(y))
-    model = KINDS[criterion](n_estimators=3, criterion=criterion, method=method, max_bins=16, random_state=0)
-    first = model.fit(X, y, weight).forest_
-    for j in (-600, -1, 1, 5, 400):
-        again = KINDS[criterion](**model.get_params()).fit(X, y, np.ldexp(weight.astype(float), j))
-        assert (again.forest_.weight_unit == first.weight_unit * 2.0**j).all()
-        assert_equal(model, again, j)
-
-
-@pytest.mark.parametrize("criterion", KINDS)
 def test_rows_of_weight_zero_are_not_there(criterion, assert_equal):
     X, y, weight = problem(0, criterion)
     model = KINDS[criterion](n_estimators=3, criterion=criterion, random_state=0)

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from helpers.device_forests import assert_same
+from helpers.walker import Walker
 from scipy.stats import chisquare
 from twins import naive
 from twins.labels import orders_labels
@@ -71,26 +72,6 @@ def subsets_of(forest):
     return [subset for subset in found if subset is not None], np.where(has_subset, np.cumsum(has_subset) - 1, -1)
 
 
-def walker(forest, t=0):
-    """A function from an encoded row to the nodes it passes in tree t, by the definition of the arrays."""
-    first = int(forest.node_offsets[t])
-    subsets, numbers = subsets_of(forest)
-    subsets = [set(subset.tolist()) for subset in subsets]
-
-    def path(x):
-        nodes = [0]
-        while (feature := forest.feature[at := first + nodes[-1]]) >= 0:
-            value, left = float(x[feature]), bool(forest.missing_left[at])
-            if numbers[at] >= 0:
-                left ^= not np.isnan(value) and int(value) in subsets[numbers[at]]
-            elif not np.isnan(value):
-                left = value <= forest.threshold[at]
-            nodes.append(nodes[-1] + 1 if left else int(forest.right_child[at]))
-        return nodes
-
-    return path
-
-
 def outputs(model):
     """Class shares, or one mean, of the rows of a model's leaf tables."""
     forest = model.forest_
@@ -105,8 +86,9 @@ def predicted(model, X):
 
 def assert_walks(model, X):
     """Whether leaves, paths and predictions are those of the walk."""
-    forest, rows = model.forest_, encoded(model, X)
-    paths = [[path(x) for x in rows] for path in (walker(forest, t) for t in range(forest.n_trees))]
+    forest, rows = model.forest_, encoded(model, X).tolist()
+    walker = Walker(forest)
+    paths = [[walker.path(t, x) for x in rows] for t in range(forest.n_trees)]
     leaves = np.array([[way[-1] for way in ways] for ways in paths])
     np.testing.assert_array_equal(model.apply(X).reshape(len(X), -1), leaves.T)
     found = model.decision_path(X)
@@ -172,22 +154,6 @@ def test_many_categories(kind, method, n_categories, dtype):
 
 
 # All that predicts, and all that is estimated
-
-
-@FORESTS
-@METHODS
-@SPLITS
-def test_predictions_are_a_walk_through_the_arrays(kind, method, categorical_split):
-    X, y = mixed(kind)
-    model = kind(4, method=method, categorical_split=categorical_split, random_state=0, **KINDS).fit(X, y)
-    forest = model.forest_
-    assert set(forest.feature) == {-1, 0, 1, 2, 3, 4}
-    assert categorical_split == "one_hot" or np.diff(forest.payload_offsets).max() > 1
-    rows = probes(model, X)
-    assert_walks(model, rows)
-    assert_walks(model, rows.astype(np.float32))
-    for tree in model.estimators_:
-        assert_walks(tree, rows)
 
 
 @FORESTS
@@ -322,8 +288,8 @@ def assert_cut(small, large, X):
         assert (number := numbers_a[node]) < 0 or subsets_a[number].tolist() == subsets_b[numbers_b[at]].tolist()
         place[node + 1], place[int(a.right_child[node])] = at + 1, int(b.right_child[at])
     ends = {at for node, at in place.items() if a.feature[node] < 0}
-    walk = walker(b)
-    stops = [next(node for node in walk(x) if node in ends) for x in encoded(large, X)]
+    walker = Walker(b)
+    stops = [next(node for node in walker.path(0, x) if node in ends) for x in encoded(large, X).tolist()]
     np.testing.assert_array_equal(predicted(small, X), table.value[stops])
     assert_walks(small, X)
 

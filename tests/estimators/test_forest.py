@@ -35,17 +35,6 @@ def draws_of_trees(model):
 
 
 @METHODS
-def test_soft_voting_is_the_mean_of_the_trees(method):
-    X, y = DATA[RandomForestClassifier]
-    model = RandomForestClassifier(n_estimators=7, max_depth=3, method=method, random_state=0).fit(X, y)
-    mean = sum(tree.predict_proba(X) for tree in model.estimators_) / 7
-    np.testing.assert_array_equal(model.predict_proba(X), mean)
-    np.testing.assert_array_equal(model.predict(X), mean.argmax(axis=1))
-    np.testing.assert_allclose(mean.sum(axis=1), 1)
-    assert not np.isin(mean, np.arange(8) / 7).all()
-
-
-@METHODS
 @pytest.mark.parametrize("n_trees", [2, 5])
 def test_hard_voting_is_the_majority_of_the_trees(method, n_trees):
     X, _ = load_iris(return_X_y=True)
@@ -65,13 +54,6 @@ def test_a_leaf_that_is_tied_votes_for_the_lower_class():
     model = RandomForestClassifier(1, voting="hard", bootstrap=False).fit([[0], [0], [1]], [2, 1, 5])
     assert model.predict([[0], [1]]).tolist() == [1, 5]
     assert model.predict_proba([[0]]).tolist() == [[1, 0, 0]]
-
-
-@METHODS
-def test_regression_is_the_mean_of_the_trees(method):
-    X, y = DATA[RandomForestRegressor]
-    model = RandomForestRegressor(n_estimators=7, max_depth=5, method=method, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(model.predict(X), sum(tree.predict(X) for tree in model.estimators_) / 7)
 
 
 @KINDS

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier, is_regressor
 
 from dforest import (
-    DecisionTreeClassifier,
     DecisionTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -30,8 +29,6 @@ from dforest.errors import UnseenLabelsWarning
 from dforest.estimators.data.sparse import in_order
 from dforest.splitter import PythonSplitter, Test
 
-KINDS = [DecisionTreeClassifier, DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier,
-         ExtraTreesRegressor]  # fmt: skip
 BOOSTED = [HistGradientBoostingClassifier, HistGradientBoostingRegressor]
 FORMATS = ["csr", "csc", "coo", "dok", "lil", "bsr", "dia"]
 METHODS = pytest.mark.parametrize("method", ["hist", "dense"])
@@ -72,22 +69,6 @@ def assert_says_the_same(model, X, dense):
     if isinstance(found, tuple):
         found, expected = found[0], expected[0]
     assert (found != expected).nnz == 0
-
-
-@METHODS
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kind", KINDS)
-def test_all_kinds(kind, dtype, method):
-    X, y = data(dtype=dtype)
-    dense, y = X.toarray(), targets(kind, y)
-    weight = np.random.default_rng(0).integers(0, 3, len(y))
-    for sample_weight in (None, weight):
-        model = make(kind, method=method).fit(dense, y, sample_weight)
-        found = make(kind, method=method).fit(X, y, sample_weight)
-        assert_same(found, model)
-        assert_says_the_same(found, X, dense)
-        assert found.score(X, y) == model.score(dense, y)
-        np.testing.assert_array_equal(found.feature_importances_, model.feature_importances_)
 
 
 @METHODS

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from helpers.device_forests import same_forest
-from scipy.sparse import issparse
+from helpers.walker import Walker
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
 
@@ -46,46 +46,7 @@ def data_of(kind):
     return load_wine(return_X_y=True) if kind in CLASSIFIERS else load_diabetes(return_X_y=True)
 
 
-def walk(arrays, t, x):
-    """The nodes that a row passes in tree t."""
-    first = arrays["node_offsets"][t]
-    node, nodes = 0, [0]
-    while (feature := arrays["feature"][first + node]) >= 0:
-        value, threshold = float(x[feature]), float(arrays["threshold"][first + node])
-        left = arrays["missing_left"][first + node] if np.isnan(value) else value <= threshold
-        node = node + 1 if left else int(arrays["link"][first + node])
-        nodes.append(node)
-    return nodes
-
-
 # Attributes and predictions
-
-
-@KINDS
-@METHODS
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_apply_and_decision_path_are_the_way_through_the_arrays(kind, method, dtype):
-    X, y = data_of(kind)
-    X = X.astype(dtype)
-    X[::5, 1] = np.nan
-    model = make(kind, method=method, max_depth=6).fit(X, y)
-    X = X[:60]
-    X[0] = np.inf
-    X[1] = -np.inf
-    arrays = model.forest_.as_dict()
-    path, leaves = model.decision_path(X), model.apply(X)
-    if kind in FORESTS:
-        path, offsets = path
-    else:
-        leaves, offsets = leaves[:, None], [0]
-    assert issparse(path)
-    assert leaves.dtype == np.int64
-    for i, x in enumerate(X):
-        ways = [walk(arrays, t, x) for t in range(leaves.shape[1])]
-        assert leaves[i].tolist() == [way[-1] for way in ways]
-        row = path[[i]].toarray().ravel()
-        assert np.flatnonzero(row).tolist() == [offsets[t] + node for t, way in enumerate(ways) for node in way]
-        assert row.max() == 1
 
 
 LABELS = [
@@ -152,10 +113,9 @@ def test_a_float32_forest_decides_in_float32(kind, method):
     threshold = np.float64(arrays["threshold"][split])
     probe = np.zeros((2, X.shape[1]))
     probe[:, arrays["feature"][split]] = threshold, np.nextafter(threshold, np.inf)
-    assert walk(arrays, 0, probe[0])[:2] == [0, 1]
-    assert walk(arrays, 0, probe[1])[1] == arrays["link"][split]
-    leaves = model.apply(probe).reshape(2, -1)[:, 0]
-    assert leaves.tolist() == [walk(arrays, 0, probe[0])[-1], walk(arrays, 0, probe[1])[-1]]
+    below, above = (Walker(model.forest_).path(0, x) for x in probe.tolist())
+    assert below[:2] == [0, 1] and above[1] == arrays["link"][split]
+    assert model.apply(probe).reshape(2, -1)[:, 0].tolist() == [below[-1], above[-1]]
 
 
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]

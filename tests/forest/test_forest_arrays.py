@@ -5,6 +5,7 @@ import pickle
 import joblib
 import numpy as np
 import pytest
+from helpers.walker import Walker
 
 from dforest import DecisionTreeRegressor, RandomForestClassifier, RandomForestRegressor
 from dforest.core.search.absolute_error import AbsoluteError
@@ -168,16 +169,6 @@ def test_medians_of_the_heaviest_leaves():
 # Trees cut back
 
 
-def route(tree, x, ends):
-    """The first node on a row's way that is one of the ends."""
-    i = 0
-    while not ends[i]:
-        value = x[tree.feature[i]]
-        left = tree.missing_left[i] if np.isnan(value) else value <= tree.threshold[i]
-        i = i + 1 if left else int(tree.right_child[i])
-    return i
-
-
 @CRITERIA
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.3, 1.0])
 def test_cut_back(criterion, share):
@@ -200,8 +191,9 @@ def test_cut_back(criterion, share):
     for t in range(5):
         tree, small = forest.tree(t), pruned.tree(t)
         ends = cut[forest.node_offsets[t] : forest.node_offsets[t + 1]] | (tree.feature < 0)
-        reached = np.array([route(tree, x, ends) for x in X])
-        also = np.array([route(small, x, small.feature < 0) for x in X])
+        walkers, rows = (Walker(tree), Walker(small)), X.astype(np.float64).tolist()
+        reached = np.array([next(node for node in walkers[0].path(0, x) if ends[node]) for x in rows])
+        also = np.array([walkers[1].path(0, x)[-1] for x in rows])
         full, table = forest.node_table(t), pruned.node_table(t)
         assert share < 1 or len(small.feature) == 1
         for name in ("draws", "weight", "value", "impurity"):

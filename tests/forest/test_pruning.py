@@ -9,6 +9,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 from helpers.rings import examples
+from helpers.walker import Walker
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -46,16 +47,6 @@ def sets_of_leaves(tree, i=0):
     if tree.feature[i] >= 0:
         for left, right in product(sets_of_leaves(tree, i + 1), list(sets_of_leaves(tree, int(tree.right_child[i])))):
             yield left + right
-
-
-def path(tree, x):
-    """The nodes that a row passes."""
-    nodes = [0]
-    while tree.feature[i := nodes[-1]] >= 0:
-        value = x[tree.feature[i]]
-        left = tree.missing_left[i] if np.isnan(value) else value <= tree.threshold[i]
-        nodes.append(i + 1 if left else int(tree.right_child[i]))
-    return nodes
 
 
 def assert_same(a, b):
@@ -109,7 +100,8 @@ def test_reduced_error_of_all_prunings(case):
     kept = slice(None) if weight is None else weight > 0
     integers = np.ones(len(X), int) if weight is None else integer_weights(weight[kept]).fine(kept.sum() * value.shape[1], 53)
     targets = y[kept].reshape(-1, value.shape[1]).tolist()
-    rows = [(set(path(tree, x)), t, int(w)) for x, t, w in zip(X[kept], targets, integers, strict=True)]
+    walker = Walker(tree)
+    rows = [(set(walker.path(0, x)), t, int(w)) for x, t, w in zip(X[kept].tolist(), targets, integers, strict=True)]
 
     def error(leaves):
         total = 0

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.walker import Walker
 
 from dforest import (
     DecisionTreeClassifier,
@@ -50,27 +51,9 @@ def grown(dtype, n_classes=0, n_categories=0, n_trees=7, **parameters):
     return RandomForestRegressor(n_trees, **parameters).fit(X, y)
 
 
-def walk(forest, t, x):
-    """The nodes of a tree that a row passes, by the arrays alone."""
-    first, last = forest.node_offsets[t], forest.node_offsets[t + 1]
-    nodes = slice(first, last)
-    feature, threshold, right, missing_left = (
-        array[nodes] for array in (forest.feature, forest.threshold, forest.right_child, forest.missing_left)
-    )
-    i, passed = 0, [0]
-    while feature[i] >= 0:
-        value, subset = x[feature[i]], forest.subset_of(first + i)
-        if subset is not None:
-            left = missing_left[i] ^ (not np.isnan(value) and value in subset)
-        else:
-            left = missing_left[i] if np.isnan(value) else value <= threshold[i]
-        i = i + 1 if left else int(right[i])
-        passed.append(i)
-    return passed
-
-
 def slow_apply(forest, X):
-    return np.array([[walk(forest, t, x)[-1] for t in range(forest.n_trees)] for x in X])
+    walker = Walker(forest)
+    return np.array([[walker.path(t, x)[-1] for t in range(forest.n_trees)] for x in X.astype(np.float64).tolist()])
 
 
 def slow_mean(forest, X, votes):
@@ -117,8 +100,9 @@ def test_paths(dtype, is_wide):
     X = problem(dtype, n=20, n_categories=9, seed=1)[0]
     packed = PackedForest(forest, forest.leaf_votes(), None, is_wide)
     indices, indptr = packed.paths(packed.apply(X, 1))
-    for i, x in enumerate(X):
-        expected = [forest.node_offsets[t] + node for t in range(forest.n_trees) for node in walk(forest, t, x)]
+    walker = Walker(forest)
+    for i, x in enumerate(X.astype(np.float64).tolist()):
+        expected = [forest.node_offsets[t] + node for t in range(forest.n_trees) for node in walker.path(t, x)]
         assert indices[indptr[i] : indptr[i + 1]].tolist() == expected
 
 

@@ -90,24 +90,6 @@ def test_limits_on_impurity_are_in_units_of_the_target(criterion, limit):
     assert sizes[0] > sizes[1] > sizes[2] > 1
 
 
-@CRITERIA
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(
-    ("kind", "parameters"),
-    [(DecisionTreeRegressor, {}), (DecisionTreeRegressor, {"max_leaf_nodes": 30}), (RandomForestRegressor, {"n_estimators": 4})],
-)
-def test_a_bin_for_each_value_is_exact(kind, parameters, criterion, weighted):
-    """The trees of "hist" then part the rows as those of "dense" do; thresholds are others."""
-    X, y, weight = problem(criterion)
-    X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
-    X[:, 3] = np.round(X[:, 3] * 4)
-    parameters = {"criterion": criterion, "max_bins": 1000, "random_state": 0, "categorical_features": [3], **parameters}
-    hist, dense = (kind(method=m, **parameters).fit(X, y, weight if weighted else None) for m in ("hist", "dense"))
-    a, b = hist.forest_.as_dict(), dense.forest_.as_dict()
-    assert len(hist.forest_.feature) > 30
-    assert [name for name in a if a[name].tobytes() != b[name].tobytes()] == ["threshold"]
-
-
 # Nodes against brute force
 
 
