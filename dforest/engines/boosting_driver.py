@@ -229,9 +229,8 @@ class BoostingDriver(Driver):
         """What cuts gain, as `boosting.gains` says; 0 where there is none."""
         if len(self.words) > 1:
             return np.where(cuts["score"] > 0.0, cuts["score"], 0.0)
-        columns = (np.ascontiguousarray(cuts[name]) for name in ("score", "gradient", "hessian"))
-        given = self.rules.l1, self.rules.l2, np.ascontiguousarray(narrow[:, 0]), self.weights.unit
-        return boosting.gains(*columns, *given, self.monotonic_csts is not None)
+        limits = self.rules.l1, self.rules.l2, narrow[:, 0], self.weights.unit
+        return boosting.gains(cuts["score"], cuts["gradient"], cuts["hessian"], *limits, self.monotonic_csts is not None)
 
     def directions(self, cuts):
         return np.zeros(len(cuts), np.int32), np.zeros(len(cuts))  # nodes have their bounds in the table
@@ -255,13 +254,12 @@ class BoostingDriver(Driver):
         largest, has_hessian = self.shard.largest(nodes), self.shard.has_hessian
         light = np.zeros(len(nodes), bool)
         if self.weights.max_weight > 0.0:
-            light |= boosting.are_light(np.ascontiguousarray(largest[:, 0, 0]), reference)
+            light |= boosting.are_light(largest[:, 0, 0], reference)
         if self.has_tail:
-            light |= boosting.are_far_below(np.ascontiguousarray(largest[:, :, 1:]), exponents, has_hessian, are_leaves)
+            light |= boosting.are_far_below(largest[:, :, 1:], exponents, has_hessian, are_leaves)
         if light.any():
             reference[light] = largest[light, 0, 0]
-            of_light = np.ascontiguousarray(largest[light, :, 1:].reshape(-1, 2))
-            found = boosting.gradient_exponents(of_light).reshape(exponents[light].shape)
+            found = boosting.gradient_exponents(largest[light, :, 1:].reshape(-1, 2)).reshape(exponents[light].shape)
             if not has_hessian:
                 found[:, :, 1] = 0  # they are counted
             exponents[light] = found

@@ -66,7 +66,7 @@ class ForestDriver(Driver):
         roots = self.shard.roots
         self._requantise_weights(roots)
         totals, extents = self.shard.add_up(roots, self._unscaled(len(roots)))
-        roots["root_weight"] = arrays.shifted_weights(totals[:, 1].copy(), roots["weight_shift"].copy())
+        roots["root_weight"] = arrays.shifted_weights(totals[:, 1], roots["weight_shift"])
         return totals, extents
 
     def _order_labels(self, totals, extents):
@@ -151,9 +151,9 @@ class ForestDriver(Driver):
         cuts[~is_leaf], subsets[~is_leaf] = self._search(
             nodes[~is_leaf], totals[~is_leaf], None if of_outputs is None else of_outputs[~is_leaf]
         )
-        scores, exponents = cuts["score"].copy(), (nodes["exponent"].copy(), nodes["weight_shift"].copy())
-        units = arrays.absolute_exponents(self.layout.criterion_number, *exponents)
-        cuts["feature"][~arrays.decrease_enough(self.limits, scores, units, nodes["root_weight"].copy())] = -1
+        scores = cuts["score"].copy()
+        units = arrays.absolute_exponents(self.layout.criterion_number, nodes["exponent"], nodes["weight_shift"])
+        cuts["feature"][~arrays.decrease_enough(self.limits, scores, units, nodes["root_weight"])] = -1
         return {"cut": cuts, "score": scores, "unit": units, "subset": subsets}
 
     def _search(self, open_nodes, totals, of_outputs):

@@ -48,80 +48,38 @@ ROOT_KEY = DF_ROOT_KEY         # of a tree's root
 
 
 def have_one_class(const int64_t[:, ::1] totals not None):
-    """Whether all draws of nodes are of one class.
-
-    Parameters
-    ----------
-    totals : ndarray of shape (n_nodes, n_words), dtype int64
-        Statistics of the nodes: draws, weight, and the weight of each class.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes,), dtype bool
-    """
-    cdef Py_ssize_t i
-    result = np.empty(totals.shape[0], np.bool_)
-    cdef unsigned char[::1] out = result.view(np.uint8)
-    for i in range(totals.shape[0]):
-        out[i] = df_has_one_class(&totals[i, 0], totals.shape[1])
-    return result
+    """Whether all draws of nodes are of one class, given the nodes' statistics: ndarray of bool."""
+    return np.array([df_has_one_class(&totals[i, 0], totals.shape[1]) for i in range(totals.shape[0])], bool)
 
 
 def are_leaves(const df_limits[::1] limits not None, const df_open_node[::1] open_nodes not None,
                const int64_t[:, ::1] totals not None):
-    """Which nodes are leaves, as far as their depth, draws and weight tell.
-
-    Parameters
-    ----------
-    limits : ndarray of shape (1,), dtype df_limits
-    open_nodes : ndarray of shape (n_nodes,), dtype df_open_node
-    totals : ndarray of shape (n_nodes, n_words), dtype int64
-        Statistics of the nodes.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes,), dtype bool
-    """
-    cdef Py_ssize_t i
-    result = np.empty(open_nodes.shape[0], np.bool_)
-    cdef unsigned char[::1] out = result.view(np.uint8)
-    for i in range(open_nodes.shape[0]):
-        out[i] = df_is_leaf_by_size(&limits[0], open_nodes[i].depth, totals[i, 0],
-                                    df_shifted_weight(totals[i, 1], open_nodes[i].weight_shift), open_nodes[i].root_weight)
-    return result
+    """Which nodes are leaves, as far as their depth, draws and weight tell, given their statistics: ndarray of bool."""
+    return np.array([
+        df_is_leaf_by_size(&limits[0], open_nodes[i].depth, totals[i, 0],
+                           df_shifted_weight(totals[i, 1], open_nodes[i].weight_shift), open_nodes[i].root_weight)
+        for i in range(open_nodes.shape[0])
+    ], bool)
 
 
-def shifted_weights(const int64_t[::1] weights not None, const int32_t[::1] shifts not None):
-    """Weights of nodes in the units of all rows, given the shifts of the nodes' weights: ndarray of shape (n_nodes,), float64."""
-    cdef Py_ssize_t i
-    result = np.empty(weights.shape[0])
-    cdef double[::1] out = result
-    for i in range(weights.shape[0]):
-        out[i] = df_shifted_weight(weights[i], shifts[i])
-    return result
+def shifted_weights(const int64_t[:] weights not None, const int32_t[:] shifts not None):
+    """Weights of nodes in the units of all rows, given the shifts of the nodes' weights: ndarray of float64."""
+    return np.array([df_shifted_weight(weights[i], shifts[i]) for i in range(weights.shape[0])], np.float64)
 
 
 def are_light(const df_open_node[::1] open_nodes not None, const double[::1] max_weight not None):
     """Whether the weights of nodes need other shifts, given the heaviest exact weight of each: ndarray of bool."""
-    cdef Py_ssize_t i
-    result = np.empty(open_nodes.shape[0], np.bool_)
-    cdef unsigned char[::1] out = result.view(np.uint8)
-    for i in range(open_nodes.shape[0]):
-        out[i] = max_weight[i] < df_low_weight_below(open_nodes[i].weight_shift)
-    return result
+    return np.array([max_weight[i] < df_low_weight_below(open_nodes[i].weight_shift) for i in range(open_nodes.shape[0])], bool)
 
 
-def weight_shifts(const double[::1] max_weight not None, bint is_fine=False):
-    """The shifts of nodes' weights, given the heaviest exact weight of each: ndarray of shape (n_nodes,), dtype int32.
+def weight_shifts(const double[::1] max_weight not None):
+    """The shifts of nodes' weights, given the heaviest exact weight of each: ndarray of int32."""
+    return np.array([df_weight_shift(max_weight[i]) for i in range(max_weight.shape[0])], np.int32)
 
-    is_fine : whether they are to be those of fine integers (`weights.h`)
-    """
-    cdef Py_ssize_t i
-    result = np.empty(max_weight.shape[0], np.int32)
-    cdef int32_t[::1] out = result
-    for i in range(max_weight.shape[0]):
-        out[i] = df_fine_shift(max_weight[i]) if is_fine else df_weight_shift(max_weight[i])
-    return result
+
+def fine_shifts(const double[::1] max_weight not None):
+    """The shifts of nodes' fine weights (`weights.h`), given the heaviest exact weight of each: ndarray of int32."""
+    return np.array([df_fine_shift(max_weight[i]) for i in range(max_weight.shape[0])], np.int32)
 
 
 def count_draws(const df_grown[::1] nodes not None, const df_record[::1] records not None):
@@ -146,7 +104,7 @@ def class_parts(const df_grown[::1] nodes not None, const df_record[::1] records
     exact_weight : ndarray, dtype float64
         Those of a tree's rows begin at `first_weight` of its nodes.
     shifts : ndarray of shape (n_nodes,), dtype int32
-        `weight_shifts` of fine integers.
+        `fine_shifts` of the nodes.
     n_classes : int
 
     Returns
@@ -197,72 +155,42 @@ def bound_fractions(int64_t[:, ::1] words not None, const df_grown[::1] nodes no
 
 
 def are_pure_enough(const df_limits[::1] limits not None, const double[::1] impurities not None):
-    """Which nodes are leaves by `impurity_threshold`.
-
-    Parameters
-    ----------
-    limits : ndarray of shape (1,), dtype df_limits
-    impurities : ndarray of shape (n_nodes,), dtype float64
-
-    Returns
-    -------
-    ndarray of shape (n_nodes,), dtype bool
-    """
-    cdef Py_ssize_t i
-    result = np.empty(impurities.shape[0], np.bool_)
-    cdef unsigned char[::1] out = result.view(np.uint8)
-    for i in range(impurities.shape[0]):
-        out[i] = df_is_pure_enough(&limits[0], impurities[i])
-    return result
+    """Which nodes are leaves by `impurity_threshold`: ndarray of bool."""
+    return np.array([df_is_pure_enough(&limits[0], impurities[i]) for i in range(impurities.shape[0])], bool)
 
 
-def absolute_exponents(int64_t criterion, const int32_t[::1] exponents not None, const int32_t[::1] shifts not None):
+def absolute_exponents(int64_t criterion, const int32_t[:] exponents not None, const int32_t[:] shifts not None):
     """The exponents of the units of nodes' scores: scores times 2 to these powers are in units of weight times impurity.
 
     Parameters
     ----------
     criterion : int
         As records.h numbers them.
-    exponents : ndarray of shape (n_nodes,), dtype int32
-        Of the scales of the nodes' targets.
-    shifts : ndarray of shape (n_nodes,), dtype int32
-        Of the nodes' weights.
+    exponents, shifts : ndarray of shape (n_nodes,), dtype int32
+        Of the scales of the nodes' targets, and of the nodes' weights.
 
     Returns
     -------
     ndarray of shape (n_nodes,), dtype int32
     """
-    cdef Py_ssize_t i
-    result = np.empty(exponents.shape[0], np.int32)
-    cdef int32_t[::1] out = result
-    for i in range(exponents.shape[0]):
-        out[i] = df_absolute_exponent(df_score_exponent(criterion, exponents[i]), shifts[i])
-    return result
+    return np.array([df_absolute_exponent(df_score_exponent(criterion, exponents[i]), shifts[i])
+                     for i in range(exponents.shape[0])], np.int32)
 
 
-def decrease_enough(const df_limits[::1] limits not None, const double[::1] scores not None,
-                    const int32_t[::1] exponents not None, const double[::1] root_weights not None):
-    """Whether the best splits of nodes decrease the impurity by `min_impurity_decrease` or more.
+def decrease_enough(const df_limits[::1] limits not None, const double[:] scores not None,
+                    const int32_t[::1] exponents not None, const double[:] root_weights not None):
+    """Whether the best splits of nodes decrease the impurity by `min_impurity_decrease` or more: ndarray of bool.
 
     Parameters
     ----------
     limits : ndarray of shape (1,), dtype df_limits
-    scores : ndarray of shape (n_nodes,), dtype float64
-    exponents : ndarray of shape (n_nodes,), dtype int32
-        Of their units: those of `absolute_exponents`.
+    scores, exponents : ndarray of shape (n_nodes,), dtype float64 and int32
+        And the exponents of their units, which are `absolute_exponents`.
     root_weights : ndarray of shape (n_nodes,), dtype float64
         Of all draws of the nodes' trees.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes,), dtype bool
     """
-    cdef Py_ssize_t i
-    result = np.empty(scores.shape[0], np.bool_)
-    cdef unsigned char[::1] out = result.view(np.uint8)
-    for i in range(scores.shape[0]):
-        out[i] = df_decreases_enough(&limits[0], scores[i], exponents[i], root_weights[i])
-    return result
+    return np.array([df_decreases_enough(&limits[0], scores[i], exponents[i], root_weights[i])
+                     for i in range(scores.shape[0])], bool)
 
 
 def roots(n_records, seeds):
@@ -318,24 +246,12 @@ def children(const df_open_node[::1] open_nodes not None, const int64_t[::1] n_l
 
 
 def are_narrow(const df_open_node[::1] open_nodes not None, const int64_t[:, ::1] extents not None):
-    """Whether all targets of nodes may be equal, or lie so close that they need another scale.
+    """Whether all targets of nodes may be equal, or lie so close that they need another scale: ndarray of bool.
 
-    Parameters
-    ----------
-    open_nodes : ndarray of shape (n_nodes,), dtype df_open_node
-    extents : ndarray of shape (n_nodes, 2), dtype int64
-        The least and the greatest integer target of each.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes,), dtype bool
+    extents : the least and the greatest integer target of each node
     """
-    cdef Py_ssize_t i
-    result = np.empty(open_nodes.shape[0], np.bool_)
-    cdef unsigned char[::1] out = result.view(np.uint8)
-    for i in range(open_nodes.shape[0]):
-        out[i] = df_is_narrow(open_nodes[i].n, extents[i, 1] - extents[i, 0], open_nodes[i].range)
-    return result
+    return np.array([df_is_narrow(open_nodes[i].n, extents[i, 1] - extents[i, 0], open_nodes[i].range)
+                     for i in range(open_nodes.shape[0])], bool)
 
 
 def choose_scales(const double[:, ::1] extents not None, int bits=31):
@@ -354,7 +270,6 @@ def choose_scales(const double[:, ::1] extents not None, int bits=31):
     exponents : ndarray of shape (n_nodes,), dtype int32
         A target's integer is (y - centre) * 2**exponent, rounded.
     """
-    cdef Py_ssize_t i
     centres, exponents = np.empty(extents.shape[0]), np.empty(extents.shape[0], np.int32)
     cdef double[::1] centre = centres
     cdef int32_t[::1] exponent = exponents

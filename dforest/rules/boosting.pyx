@@ -4,7 +4,7 @@ Arrays are borrowed, but for those that are returned.
 """
 from typing import NamedTuple
 
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
 
 import numpy as np
 
@@ -46,15 +46,10 @@ def takes_times(int64_t largest, int64_t total):
     return bool(df_takes_times(largest, total))
 
 
-def gradient_exponents(const double[:, ::1] largest not None):
+def gradient_exponents(const double[:, :] largest not None):
     """The exponents of quantised gradients, given the largest magnitudes of derivatives: ndarray of int32 of their shape."""
-    cdef Py_ssize_t i, j
-    result = np.empty((largest.shape[0], largest.shape[1]), np.int32)
-    cdef int32_t[:, ::1] out = result
-    for i in range(largest.shape[0]):
-        for j in range(largest.shape[1]):
-            out[i, j] = df_gradient_exponent(largest[i, j], DF_GRADIENT_BITS)
-    return result
+    return np.array([[df_gradient_exponent(largest[i, j], DF_GRADIENT_BITS) for j in range(largest.shape[1])]
+                     for i in range(largest.shape[0])], np.int32)
 
 
 def choose_packing(bint has_hessian, bint is_weighted, const int64_t[::1] extent not None, int64_t total, quantised,
@@ -80,8 +75,8 @@ def choose_packing(bint has_hessian, bint is_weighted, const int64_t[::1] extent
     return Words(int(kind), quantised, (quantised[0] - df_gradient_shift(kind), quantised[1] - df_hessian_shift(kind)))
 
 
-def gains(const double[::1] scores not None, const int64_t[::1] gradient not None, const int64_t[::1] hessian not None, double l1,
-          double l2, const int32_t[:, ::1] narrow not None, double weight_unit, bint is_constrained=False):
+def gains(const double[:] scores not None, const int64_t[:] gradient not None, const int64_t[:] hessian not None, double l1,
+          double l2, const int32_t[:, :] narrow not None, double weight_unit, bint is_constrained=False):
     """The gains of nodes' cuts in the units of their scores, if integer weights were the weights; 0 where there is none.
 
     Parameters
@@ -116,40 +111,20 @@ def gains(const double[::1] scores not None, const int64_t[::1] gradient not Non
 
 
 def units_of_scores(const int32_t[:, :, ::1] narrow not None):
-    """The exponents of the units of nodes' scores, the highest of those of their outputs: ndarray of shape (n_nodes,), int32.
+    """The exponents of the units of nodes' scores, the highest of those of their outputs: ndarray of int32.
 
-    Parameters
-    ----------
-    narrow : ndarray of shape (n_nodes, n_outputs, 2), dtype int32
-        The exponents of narrow gradients and hessians.
+    narrow : ndarray of shape (n_nodes, n_outputs, 2), the exponents of narrow gradients and hessians
     """
-    cdef Py_ssize_t i, k
-    result = np.empty(narrow.shape[0], np.int32)
-    cdef int32_t[::1] out = result
-    for i in range(narrow.shape[0]):
-        out[i] = df_unit_of_scores(narrow[i, 0, 0], narrow[i, 0, 1])
-        for k in range(1, narrow.shape[1]):
-            out[i] = max(out[i], df_unit_of_scores(narrow[i, k, 0], narrow[i, k, 1]))
-    return result
+    return np.array([max([df_unit_of_scores(narrow[i, k, 0], narrow[i, k, 1]) for k in range(narrow.shape[1])])
+                     for i in range(narrow.shape[0])], np.int32)
 
 
 def absolute_gains(const double[::1] gains not None, const int32_t[::1] units not None, double weight_unit):
-    """Gains in units of the loss: ndarray of shape (n_nodes,), dtype float64.
+    """Gains in units of the loss, given their `units_of_scores`: ndarray of float64.
 
-    Parameters
-    ----------
-    gains : ndarray of shape (n_nodes,), dtype float64
-    units : ndarray of shape (n_nodes,), dtype int32
-        Their units, as `units_of_scores` returns them.
-    weight_unit : float
-        The weight that an integer weight of 1 stands for.
+    weight_unit : the weight that an integer weight of 1 stands for
     """
-    cdef Py_ssize_t i
-    result = np.empty(gains.shape[0])
-    cdef double[::1] out = result
-    for i in range(gains.shape[0]):
-        out[i] = df_absolute_gain(gains[i], units[i], weight_unit)
-    return result
+    return np.array([df_absolute_gain(gains[i], units[i], weight_unit) for i in range(gains.shape[0])], np.float64)
 
 
 def bounds_of_children(const double[:, :, ::1] bounds not None, const double[:, ::1] midpoints not None,
@@ -176,27 +151,20 @@ def bounds_of_children(const double[:, :, ::1] bounds not None, const double[:, 
     return result
 
 
-def are_light(const double[::1] max_weight not None, const double[::1] reference not None):
-    """Whether nodes need exponents of their own: ndarray of shape (n_nodes,), dtype bool.
+def are_light(const double[:] max_weight not None, const double[::1] reference not None):
+    """Whether nodes need exponents of their own: ndarray of bool.
 
     Parameters
     ----------
-    max_weight : ndarray of shape (n_nodes,), dtype float64
-        Weights of the heaviest rows.
-    reference : ndarray of shape (n_nodes,), dtype float64
-        Those of the rows that the nodes' exponents were chosen for.
+    max_weight, reference : ndarray of shape (n_nodes,), dtype float64
+        Weights of the heaviest rows, and of those that the nodes' exponents were chosen for.
     """
-    cdef Py_ssize_t i
-    result = np.empty(max_weight.shape[0], bool)
-    cdef uint8_t[::1] out = result.view(np.uint8)
-    for i in range(max_weight.shape[0]):
-        out[i] = df_is_light(max_weight[i], reference[i])
-    return result
+    return np.array([df_is_light(max_weight[i], reference[i]) for i in range(max_weight.shape[0])], bool)
 
 
-def are_far_below(const double[:, :, ::1] largest not None, const int32_t[:, :, ::1] exponents not None, bint has_hessian,
+def are_far_below(const double[:, :, :] largest not None, const int32_t[:, :, ::1] exponents not None, bint has_hessian,
                   bint are_leaves=False):
-    """Whether nodes have gradients or Hessians far below their scales, in any output: ndarray of shape (n_nodes,), dtype bool.
+    """Whether nodes have gradients or Hessians far below their scales, in any output: ndarray of bool.
 
     Parameters
     ----------
@@ -210,14 +178,9 @@ def are_far_below(const double[:, :, ::1] largest not None, const int32_t[:, :, 
         Whether the nodes are leaves whose values are to be found.
     """
     cdef int bits = DF_LEAF_TAIL_BITS if are_leaves else DF_TAIL_BITS
-    cdef Py_ssize_t i, k, j
-    result = np.zeros(largest.shape[0], bool)
-    cdef uint8_t[::1] out = result.view(np.uint8)
-    for i in range(largest.shape[0]):
-        for k in range(largest.shape[1]):
-            for j in range(1 + has_hessian):
-                out[i] |= df_is_far_below(largest[i, k, j], exponents[i, k, j], bits)
-    return result
+    return np.array([any([df_is_far_below(largest[i, k, j], exponents[i, k, j], bits)
+                          for k in range(largest.shape[1]) for j in range(1 + has_hessian)])
+                     for i in range(largest.shape[0])], bool)
 
 
 def has_heavy_tail(const int64_t[::1] extent not None, int64_t total):
@@ -242,43 +205,24 @@ def add_up_children(df_gradient_sums[::1] sums not None, const int64_t[::1] pare
 
 def newton_values(const df_gradient_sums[::1] sums not None, double learning_rate, double l1, double l2, double max_step,
                   bint is_damped, int n_sums):
-    """The values of nodes by Newton's steps: ndarray of shape (n_nodes,), dtype float64.
+    """The values of nodes by Newton's steps, given their sums: ndarray of float64.
 
-    Parameters
-    ----------
-    sums : ndarray of shape (n_nodes,), dtype df_gradient_sums
-    learning_rate, l1, l2, max_step, is_damped, n_sums : float, float, float, float, bool, int
-        See boost.h; l1 and l2 are in units of weight.
+    learning_rate, l1, l2, max_step, is_damped, n_sums : see boost.h; l1 and l2 are in units of weight
     """
-    cdef Py_ssize_t i
     cdef df_value_limits limits = df_value_limits_of(learning_rate, max_step, is_damped, n_sums)
-    result = np.empty(sums.shape[0])
-    cdef double[::1] out = result
-    for i in range(sums.shape[0]):
-        out[i] = df_newton_value(&limits, sums[i], l1, l2)
-    return result
+    return np.array([df_newton_value(&limits, sums[i], l1, l2) for i in range(sums.shape[0])], np.float64)
 
 
 def values_of_steps(const double[::1] steps not None, double learning_rate, double max_step, bint is_damped, int n_sums):
-    """The values of leaves that have some steps: ndarray of shape (n_nodes,), dtype float64. Parameters: see `newton_values`."""
-    cdef Py_ssize_t i
+    """The values of leaves that have some steps: ndarray of float64. Parameters: see `newton_values`."""
     cdef df_value_limits limits = df_value_limits_of(learning_rate, max_step, is_damped, n_sums)
-    result = np.empty(steps.shape[0])
-    cdef double[::1] out = result
-    for i in range(steps.shape[0]):
-        out[i] = df_limited_value(&limits, steps[i], learning_rate * steps[i])
-    return result
+    return np.array([df_limited_value(&limits, steps[i], learning_rate * steps[i]) for i in range(steps.shape[0])], np.float64)
 
 
 def clip(const double[:, ::1] values not None, const double[:, :, ::1] bounds not None):
     """Values of nodes, of shape (n_nodes, n_outputs), within bounds, of shape (n_nodes, n_outputs, 2): ndarray of float64."""
-    cdef Py_ssize_t i, k
-    result = np.empty((values.shape[0], values.shape[1]))
-    cdef double[:, ::1] out = result
-    for i in range(values.shape[0]):
-        for k in range(values.shape[1]):
-            out[i, k] = df_clip(values[i, k], bounds[i, k, 0], bounds[i, k, 1])
-    return result
+    return np.array([[df_clip(values[i, k], bounds[i, k, 0], bounds[i, k, 1]) for k in range(values.shape[1])]
+                     for i in range(values.shape[0])], np.float64)
 
 
 def bounds_of_values(const double[:, ::1] values not None, const int64_t[::1] parents not None,
@@ -312,15 +256,8 @@ def bounds_of_values(const double[:, ::1] values not None, const int64_t[::1] pa
 
 
 def shifts_of_weights(const double[::1] max_weight not None):
-    """The shifts of the weights of nodes (weights.h), given their heaviest exact weights: ndarray of int32; 0 of nodes that are
-    not light.
-    """
-    cdef Py_ssize_t i
-    result = np.empty(max_weight.shape[0], np.int32)
-    cdef int32_t[::1] out = result
-    for i in range(max_weight.shape[0]):
-        out[i] = df_shift_if_low_weight(max_weight[i])
-    return result
+    """The shifts of nodes' weights (weights.h), given the heaviest exact ones; 0 of nodes that are not light: ndarray of int32."""
+    return np.array([df_shift_if_low_weight(max_weight[i]) for i in range(max_weight.shape[0])], np.int32)
 
 
 def bytes_of_quantile(const int64_t[:, ::1] weights not None, int64_t[::1] before not None, const int64_t[::1] totals not None,
@@ -355,26 +292,16 @@ def bytes_of_quantile(const int64_t[:, ::1] weights not None, int64_t[::1] befor
 
 def end_at_quantile(const int64_t[::1] upto not None, const int64_t[::1] totals not None, double quantile):
     """Whether weights up to some value are exactly the quantile's share of all: ndarray of bool."""
-    cdef Py_ssize_t i
-    result = np.empty(upto.shape[0], bool)
-    cdef uint8_t[::1] out = result.view(np.uint8)
-    for i in range(upto.shape[0]):
-        out[i] = df_ends_at_quantile(upto[i], totals[i], quantile)
-    return result
+    return np.array([df_ends_at_quantile(upto[i], totals[i], quantile) for i in range(upto.shape[0])], bool)
 
 
 def values_of_keys(const uint64_t[::1] keys not None):
     """The numbers that keys (ordered_keys.h) stand for: ndarray of float64."""
-    cdef Py_ssize_t i
-    result = np.empty(keys.shape[0])
-    cdef double[::1] out = result
-    for i in range(keys.shape[0]):
-        out[i] = df_value64(keys[i])
-    return result
+    return np.array([df_value64(keys[i]) for i in range(keys.shape[0])], np.float64)
 
 
 def keys_of_values(const double[::1] values not None):
-    """The keys of numbers: ndarray of uint64."""
+    """The keys of numbers, of which there may be one for each row: ndarray of uint64."""
     cdef Py_ssize_t i
     result = np.empty(values.shape[0], np.uint64)
     cdef uint64_t[::1] out = result
@@ -385,9 +312,4 @@ def keys_of_values(const double[::1] values not None):
 
 def between_values(const double[::1] values not None, const double[::1] others not None):
     """What `df_between_values` says of pairs of numbers: ndarray of float64."""
-    cdef Py_ssize_t i
-    result = np.empty(values.shape[0])
-    cdef double[::1] out = result
-    for i in range(values.shape[0]):
-        out[i] = df_between_values(values[i], others[i])
-    return result
+    return np.array([df_between_values(values[i], others[i]) for i in range(values.shape[0])], np.float64)

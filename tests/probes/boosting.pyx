@@ -61,23 +61,14 @@ def elementary(name, const double[::1] x not None):
     -------
     ndarray of shape (n,), dtype float64
     """
-    cdef Py_ssize_t i
     cdef int which = ("exp", "log", "log1p").index(name)
-    result = np.empty(x.shape[0])
-    cdef double[::1] out = result
-    for i in range(x.shape[0]):
-        out[i] = df_exp(x[i]) if which == 0 else df_log(x[i]) if which == 1 else df_log1p(x[i])
-    return result
+    return np.array([df_exp(x[i]) if which == 0 else df_log(x[i]) if which == 1 else df_log1p(x[i])
+                     for i in range(x.shape[0])], np.float64)
 
 
 def quantised_integers(const double[::1] x not None, double factor):
     """Numbers times a power of two as quantised gradients: ndarray of shape (n,), dtype int32."""
-    cdef Py_ssize_t i
-    result = np.empty(x.shape[0], np.int32)
-    cdef int32_t[::1] out = result
-    for i in range(x.shape[0]):
-        out[i] = df_quantised_gradient(x[i], factor)
-    return result
+    return np.array([df_quantised_gradient(x[i], factor) for i in range(x.shape[0])], np.int32)
 
 
 def fine_exponent(double largest, int bits=DF_GRADIENT_BITS):
@@ -98,14 +89,9 @@ def coarse_integers(const int32_t[::1] quantised not None, kind, part):
     -------
     ndarray of shape (n,), dtype int32
     """
-    cdef Py_ssize_t i
     cdef df_packing words = KINDS[kind]
     cdef int32_t shift = df_gradient_shift(words) if part == "gradient" else df_hessian_shift(words)
-    result = np.empty(quantised.shape[0], np.int32)
-    cdef int32_t[::1] out = result
-    for i in range(quantised.shape[0]):
-        out[i] = df_narrowed(quantised[i], shift)
-    return result
+    return np.array([df_narrowed(quantised[i], shift) for i in range(quantised.shape[0])], np.int32)
 
 
 def has_heavy_tail(int64_t largest, int64_t sum, int64_t n):
@@ -132,7 +118,6 @@ def sum_words(kind, const int32_t[::1] gradient not None, const int32_t[::1] hes
     -------
     gradient, hessian, count : int
     """
-    cdef Py_ssize_t i
     cdef df_packing words = KINDS[kind]
     cdef uint64_t first = 0, second = 0
     cdef df_boost_sums sums
@@ -202,11 +187,7 @@ def are_enough(double l2, double min_hessian, int64_t min_samples_leaf, int32_t 
     cdef Py_ssize_t i
     cdef df_boost_limits rules = df_boost_limits(0.0, l2, min_hessian, 0.0, 1.0, min_samples_leaf, 0)
     cdef df_boost_limits limits = df_boost_limits_of(&rules, 0, exponent)
-    result = np.empty(count.shape[0], np.bool_)
-    cdef unsigned char[::1] out = result.view(np.uint8)
-    for i in range(count.shape[0]):
-        out[i] = df_is_enough(&limits, count[i], hessian[i])
-    return result
+    return np.array([df_is_enough(&limits, count[i], hessian[i]) for i in range(count.shape[0])], bool)
 
 
 def unseen_goes_left(int64_t n_left, int64_t n_right):

@@ -64,13 +64,8 @@ def sum_draws(int kind, const df_record[::1] records not None, Py_ssize_t n_word
 
 def quantise(const double[::1] y not None, double centre, int32_t exponent):
     """Targets as integers of a scale: ndarray of shape (n,), dtype int32."""
-    cdef Py_ssize_t i
     cdef df_quantiser scale = df_quantiser_of(centre, exponent)
-    result = np.empty(y.shape[0], np.int32)
-    cdef int32_t[::1] out = result
-    for i in range(y.shape[0]):
-        out[i] = df_quantised(&scale, y[i])
-    return result
+    return np.array([df_quantised(&scale, y[i]) for i in range(y.shape[0])], np.int32)
 
 
 def mean_targets(const int64_t[:, ::1] totals not None, bint is_wide, double centre, int32_t exponent):
@@ -88,12 +83,7 @@ def mean_targets(const int64_t[:, ::1] totals not None, bint is_wide, double cen
     -------
     ndarray of shape (n_sets,), dtype float64
     """
-    cdef Py_ssize_t i
-    result = np.empty(totals.shape[0])
-    cdef double[::1] out = result
-    for i in range(totals.shape[0]):
-        out[i] = df_mean_target(&totals[i, 0], is_wide, centre, exponent)
-    return result
+    return np.array([df_mean_target(&totals[i, 0], is_wide, centre, exponent) for i in range(totals.shape[0])], np.float64)
 
 
 def are_valid(const df_leaf_rules[::1] rules not None, const int64_t[:, ::1] left not None, const int64_t[::1] total not None):
@@ -111,12 +101,7 @@ def are_valid(const df_leaf_rules[::1] rules not None, const int64_t[:, ::1] lef
     -------
     ndarray of shape (n_cuts,), dtype bool
     """
-    cdef Py_ssize_t i
-    result = np.empty(left.shape[0], np.bool_)
-    cdef unsigned char[::1] out = result.view(np.uint8)
-    for i in range(left.shape[0]):
-        out[i] = df_is_valid(&rules[0], &left[i, 0], &total[0])
-    return result
+    return np.array([df_is_valid(&rules[0], &left[i, 0], &total[0]) for i in range(left.shape[0])], bool)
 
 
 def valid_run(const df_leaf_rules[::1] rules not None, const int64_t[:, ::1] left not None, const int64_t[::1] total not None):
@@ -142,12 +127,7 @@ def are_allowed(double lower, double upper, int32_t monotonic_cst, const double[
     -------
     ndarray of shape (n_cuts,), dtype bool
     """
-    cdef Py_ssize_t i
-    result = np.empty(left.shape[0], np.bool_)
-    cdef unsigned char[::1] out = result.view(np.uint8)
-    for i in range(left.shape[0]):
-        out[i] = df_is_allowed(lower, upper, monotonic_cst, left[i], right[i])
-    return result
+    return np.array([df_is_allowed(lower, upper, monotonic_cst, left[i], right[i]) for i in range(left.shape[0])], bool)
 
 
 def missing_side(left, right, int64_t n_missing, int64_t n):
@@ -321,12 +301,7 @@ def errors(bint is_regression, double factor, const double[::1] target not None,
     -------
     ndarray of shape (n,), dtype float64
     """
-    cdef Py_ssize_t i
-    result = np.empty(target.shape[0])
-    cdef double[::1] out = result
-    for i in range(target.shape[0]):
-        out[i] = df_error(is_regression, factor, target[i], predicted[i])
-    return result
+    return np.array([df_error(is_regression, factor, target[i], predicted[i]) for i in range(target.shape[0])], np.float64)
 
 
 def leading_classes(const int32_t[::1] voted not None, Py_ssize_t n_classes):

@@ -188,7 +188,7 @@ class RankForestShard(RankShard):
         records, shifts, n_draws = self.local.records.get(), None, None
         if exact_weight is not None:
             n_draws = self.ranks.sum(arrays.count_draws(local, records))
-            shifts = arrays.weight_shifts(self.ranks.greatest(self.local.max_weight(_open_nodes(local))), is_fine=True)
+            shifts = arrays.fine_shifts(self.ranks.greatest(self.local.max_weight(_open_nodes(local))))
         if self._has_classes:
             return self._class_words(local, records, exact_weight, shifts, n_draws)
         return self._number_words(nodes, local, records, exact_weight, shifts, n_draws)
