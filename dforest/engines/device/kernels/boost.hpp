@@ -27,45 +27,35 @@ DF_KERNEL df_boost_derive(int64_t loss, const double *raw, const double *y, cons
     DF_EACH_GROUP(group)
     {
         const int64_t begin = n_rows * group.number / group.n_groups, end = n_rows * (group.number + 1) / group.n_groups;
-        group.each([&](int64_t item) {
-            for (int64_t i = begin + item; i < end; i += group.n_items) {
-                const double w = weight ? weight[i] : 1.0;
-                for (int64_t k = 0; k < n_sums && loss != DF_MULTINOMIAL_LOSS; k++) {
-                    const int64_t at = k * n_rows + i;
-                    const df_derivatives d = df_derivatives_of_loss((int) loss, raw[at] + baseline[k], y[at], parameter[0]);
-                    gradient[at] = d.gradient * w;
-                    if (hessian)
-                        hessian[at] = d.hessian * w;
-                }
-                if (loss != DF_MULTINOMIAL_LOSS)
-                    continue;
-                for (int64_t k = 0; k < n_sums; k++)
-                    gradient[k * n_rows + i] = raw[k * n_rows + i] + baseline[k];
-                df_multinomial_derivatives(gradient + i, (int64_t) y[i], gradient + i, hessian + i, n_rows, n_sums);
-                for (int64_t k = 0; k < n_sums; k++) {
-                    gradient[k * n_rows + i] *= w;
-                    hessian[k * n_rows + i] *= w;
-                }
+        df_for(group, begin, end, [&](int64_t i) {
+            const double w = weight ? weight[i] : 1.0;
+            for (int64_t k = 0; k < n_sums && loss != DF_MULTINOMIAL_LOSS; k++) {
+                const int64_t at = k * n_rows + i;
+                const df_derivatives d = df_derivatives_of_loss((int) loss, raw[at] + baseline[k], y[at], parameter[0]);
+                gradient[at] = d.gradient * w;
+                if (hessian)
+                    hessian[at] = d.hessian * w;
+            }
+            if (loss != DF_MULTINOMIAL_LOSS)
+                return;
+            for (int64_t k = 0; k < n_sums; k++)
+                gradient[k * n_rows + i] = raw[k * n_rows + i] + baseline[k];
+            df_multinomial_derivatives(gradient + i, (int64_t) y[i], gradient + i, hessian + i, n_rows, n_sums);
+            for (int64_t k = 0; k < n_sums; k++) {
+                gradient[k * n_rows + i] *= w;
+                hessian[k * n_rows + i] *= w;
             }
         });
         for (int64_t k = 0; k < n_sums; k++) {
             double found[2] = {0.0, 0.0};
             for (int j = 0; j < (hessian ? 2 : 1); j++) {
                 const double *of = (j ? hessian : gradient) + k * n_rows;
-                found[j] = -group.lowest<double>([&](int64_t item) {
-                    double low = 0.0;
-                    for (int64_t i = begin + item; i < end; i += group.n_items) {
-                        const double x = drawn && !drawn[i] ? 0.0 : -df_magnitude(of[i]);
-                        low = x < low ? x : low;
-                    }
-                    return low;
-                });
+                found[j] = df_highest_over(group, begin, end, 0.0,
+                                           [&](int64_t i) { return drawn && !drawn[i] ? 0.0 : df_magnitude(of[i]); });
             }
-            group.each([&](int64_t item) {
-                if (item == 0) {
-                    largest[2 * (group.number * n_sums + k)] = found[0];
-                    largest[2 * (group.number * n_sums + k) + 1] = found[1];
-                }
+            df_once(group, [&] {
+                largest[2 * (group.number * n_sums + k)] = found[0];
+                largest[2 * (group.number * n_sums + k) + 1] = found[1];
             });
         }
     }
@@ -91,30 +81,18 @@ DF_KERNEL df_boost_quantise(const double *gradient, const double *hessian, const
                 const double *of = (j ? hessian : gradient) + k * n_rows;
                 int32_t *to = quantised + k * n_rows * per + j;
                 const double factor = factors[2 * k + j];
-                found[j] = -group.lowest<int64_t>([&](int64_t item) {
-                    int64_t low = 0;
-                    for (int64_t i = begin + item; i < end; i += group.n_items) {
-                        const int32_t q = drawn && !drawn[i] ? 0
-                                          : j && is_weighted ? df_quantised_hessian(of[i], factor)
-                                                             : df_quantised_gradient(of[i], factor);
-                        to[i * per] = q;
-                        low = (q < 0 ? q : -q) < low ? (q < 0 ? q : -q) : low;
-                    }
-                    return low;
+                const auto magnitude = [&](int64_t i) { return (int64_t) (to[i * per] < 0 ? -to[i * per] : to[i * per]); };
+                df_for(group, begin, end, [&](int64_t i) {
+                    to[i * per] = drawn && !drawn[i] ? 0
+                                  : j && is_weighted ? df_quantised_hessian(of[i], factor)
+                                                     : df_quantised_gradient(of[i], factor);
                 });
-                found[2 + j] = group.sum([&](int64_t item) {
-                    int64_t sum = 0;
-                    for (int64_t i = begin + item; i < end; i += group.n_items) {
-                        const int64_t q = to[i * per];
-                        sum += (q < 0 ? -q : q) * (times ? times[i] : 1);
-                    }
-                    return sum;
-                });
+                found[j] = df_highest_over(group, begin, end, (int64_t) 0, magnitude);
+                found[2 + j] = df_sum_over(group, begin, end, [&](int64_t i) { return magnitude(i) * (times ? times[i] : 1); });
             }
-            group.each([&](int64_t item) {
-                if (item == 0)
-                    for (int j = 0; j < 4; j++)
-                        extents[4 * (group.number * n_sums + k) + j] = found[j];
+            df_once(group, [&] {
+                for (int j = 0; j < 4; j++)
+                    extents[4 * (group.number * n_sums + k) + j] = found[j];
             });
         }
     }
@@ -132,18 +110,11 @@ DF_KERNEL df_boost_find_largest(const uint32_t *rows, const df_chunk *chunks, in
             const double *all[3] = {weight, gradient + first, hessian ? hessian + first : 0};
             double found[3];
             for (int64_t j = 0; j < 3; j++)
-                found[j] = -group.lowest<double>([&](int64_t item) {
-                    double low = 0.0;
-                    for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
-                        const double x = all[j] ? -df_magnitude(all[j][rows[i]]) : 0.0;
-                        low = x < low ? x : low;
-                    }
-                    return low;
-                });
-            group.each([&](int64_t item) {
-                if (item == 0)
-                    for (int64_t j = 0; j < 3; j++)
-                        largest[3 * c + j] = found[j];
+                found[j] = df_highest_over(group, chunk.first, chunk.first + chunk.n, 0.0,
+                                           [&](int64_t i) { return all[j] ? df_magnitude(all[j][rows[i]]) : 0.0; });
+            df_once(group, [&] {
+                for (int64_t j = 0; j < 3; j++)
+                    largest[3 * c + j] = found[j];
             });
         }
     }
@@ -160,14 +131,12 @@ DF_KERNEL df_boost_quantise_again(const uint32_t *rows, const df_chunk *chunks, 
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
             const double *factor = factors + 2 * chunk.node;
-            group.each([&](int64_t item) {
-                for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
-                    const int64_t row = rows[i];
-                    int32_t *to = quantised + first_quantised + (hessian ? 2 : 1) * row;
-                    to[0] = df_quantised_gradient(gradient[first + row], factor[0]);
-                    if (hessian)
-                        to[1] = df_quantised_hessian(hessian[first + row], factor[1]);
-                }
+            df_for(group, chunk.first, chunk.first + chunk.n, [&](int64_t i) {
+                const int64_t row = rows[i];
+                int32_t *to = quantised + first_quantised + (hessian ? 2 : 1) * row;
+                to[0] = df_quantised_gradient(gradient[first + row], factor[0]);
+                if (hessian)
+                    to[1] = df_quantised_hessian(hessian[first + row], factor[1]);
             });
         }
     }
@@ -178,10 +147,7 @@ DF_KERNEL df_number_rows(int64_t n_rows, uint32_t *rows, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
-        group.each([&](int64_t item) {
-            for (int64_t i = group.number * group.n_items + item; i < n_rows; i += group.n_groups * group.n_items)
-                rows[i] = (uint32_t) i;
-        });
+        df_for_all(group, n_rows, [&](int64_t i) { rows[i] = (uint32_t) i; });
     }
 }
 
@@ -200,20 +166,18 @@ DF_CALLED void df_boost_add_rows(const df_group &group, const uint8_t *codes, in
                                  const int32_t *quantised, const uint32_t *times, uint64_t *__restrict words)
 {
     const int64_t width = df_boost_width(df_boost_form(kind, has_times));
-    group.each([&](int64_t item) {
-        for (int64_t i = item; i < n; i += group.n_items) {
-            const int64_t row = rows[i];
-            const uint8_t *own = codes + row * row_codes;
-            uint64_t word, second = 0;
-            if (i + DF_AHEAD < n)
-                df_fetch_row(codes + (int64_t) rows[i + DF_AHEAD] * row_codes, row_codes, places, n_features);
-            df_row_words(kind, has_times, quantised, times, (size_t) row, &word, &second);
-            for (int64_t f = 0; f < n_features; f++) {
-                int64_t *entry = (int64_t *) words + (f * max_entries + own[places[f]]) * width;
-                df_add_shared(group, entry, (int64_t) word);
-                if (width == 2)
-                    df_add_shared(group, entry + 1, (int64_t) second);
-            }
+    df_for(group, 0, n, [&](int64_t i) {
+        const int64_t row = rows[i];
+        const uint8_t *own = codes + row * row_codes;
+        uint64_t word, second = 0;
+        if (i + DF_AHEAD < n)
+            df_fetch_row(codes + (int64_t) rows[i + DF_AHEAD] * row_codes, row_codes, places, n_features);
+        df_row_words(kind, has_times, quantised, times, (size_t) row, &word, &second);
+        for (int64_t f = 0; f < n_features; f++) {
+            int64_t *entry = (int64_t *) words + (f * max_entries + own[places[f]]) * width;
+            df_add_shared(group, entry, (int64_t) word);
+            if (width == 2)
+                df_add_shared(group, entry + 1, (int64_t) second);
         }
     });
 }
@@ -328,16 +292,14 @@ DF_KERNEL df_boost_count_wide(const uint8_t *codes, int64_t row_codes, const uin
         const int form = df_boost_form((int) kind, times != 0);
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            group.each([&](int64_t item) {
-                for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
-                    const int64_t row = rows[i];
-                    uint64_t word, second = 0;
-                    df_row_words((int) kind, times != 0, quantised + first_quantised, times, (size_t) row, &word, &second);
-                    const df_boost_sums own = df_sums_of(form, word, second);
-                    for (int64_t at = from_node[chunk.node]; at < from_node[chunk.node + 1]; at++) {
-                        const int code = df_boost_code(codes + row * row_codes + places[at], true);
-                        df_boost_add_anywhere(histograms + 3 * (first_entry + entries[at] + code), own);
-                    }
+            df_for(group, chunk.first, chunk.first + chunk.n, [&](int64_t i) {
+                const int64_t row = rows[i];
+                uint64_t word, second = 0;
+                df_row_words((int) kind, times != 0, quantised + first_quantised, times, (size_t) row, &word, &second);
+                const df_boost_sums own = df_sums_of(form, word, second);
+                for (int64_t at = from_node[chunk.node]; at < from_node[chunk.node + 1]; at++) {
+                    const int code = df_boost_code(codes + row * row_codes + places[at], true);
+                    df_boost_add_anywhere(histograms + 3 * (first_entry + entries[at] + code), own);
                 }
             });
         }
@@ -349,10 +311,9 @@ template <class Use>
 DF_INLINE void df_boost_each_number(const df_group &group, int64_t n_nodes, int64_t n_outputs, int64_t n_numbers,
                                     int64_t n_entries, Use use)
 {
-    group.each([&](int64_t item) {
-        const int64_t n_items = group.n_groups * group.n_items, of_node = n_outputs * n_numbers;
-        for (int64_t at = group.number * group.n_items + item; at < n_nodes * of_node; at += n_items)
-            use(at / of_node, 3 * n_entries * (at % of_node / n_numbers) + at % n_numbers);
+    const int64_t of_node = n_outputs * n_numbers;
+    df_for_all(group, n_nodes * of_node, [&](int64_t at) {
+        use(at / of_node, 3 * n_entries * (at % of_node / n_numbers) + at % n_numbers);
     });
 }
 
@@ -403,19 +364,11 @@ DF_KERNEL df_boost_tell_sides(const df_column *columns, const int32_t *places, c
             const uint64_t *subset = column->kind == DF_CATEGORICAL ? subsets + first_words[chunk.node] : 0;
             const bool is_wide = df_is_wide(column);
             const int missing = (int) column->n_codes;
-            const int64_t n = group.sum([&](int64_t item) {
-                int64_t left = 0;
-                for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
-                    const int code = df_boost_code(own + (int64_t) rows[i] * row_codes, is_wide);
-                    sides[i] = (uint8_t) df_boost_goes_left(cut, subset, code, missing);
-                    left += sides[i];
-                }
-                return left;
+            const int64_t n = df_sum_over(group, chunk.first, chunk.first + chunk.n, [&](int64_t i) {
+                const int code = df_boost_code(own + (int64_t) rows[i] * row_codes, is_wide);
+                return sides[i] = (uint8_t) df_boost_goes_left(cut, subset, code, missing);
             });
-            group.each([&](int64_t item) {
-                if (item == 0)
-                    n_left[c] = n;
-            });
+            df_once(group, [&] { n_left[c] = n; });
         }
     }
 }
@@ -447,19 +400,13 @@ DF_KERNEL df_boost_sum_leaves(const uint32_t *rows, const df_chunk *chunks, int6
             const df_chunk chunk = chunks[c];
             int64_t found[2];
             for (int64_t j = 0; j < 2; j++)
-                found[j] = group.sum([&](int64_t item) {
-                    int64_t sum = 0;
-                    for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
-                        const int64_t row = rows[i];
-                        sum += (int64_t) (j < per ? quantised[first_quantised + row * per + j] : 1) * (times ? times[row] : 1);
-                    }
-                    return sum;
+                found[j] = df_sum_over(group, chunk.first, chunk.first + chunk.n, [&](int64_t i) {
+                    const int64_t row = rows[i];
+                    return (int64_t) (j < per ? quantised[first_quantised + row * per + j] : 1) * (times ? times[row] : 1);
                 });
-            group.each([&](int64_t item) {
-                if (item == 0) {
-                    sums[2 * c] = found[0];
-                    sums[2 * c + 1] = found[1];
-                }
+            df_once(group, [&] {
+                sums[2 * c] = found[0];
+                sums[2 * c + 1] = found[1];
             });
         }
     }
@@ -474,10 +421,7 @@ DF_KERNEL df_boost_move_on(const uint32_t *rows, const df_chunk *chunks, int64_t
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            group.each([&](int64_t item) {
-                for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items)
-                    raw[first_raw + rows[i]] += values[chunk.node];
-            });
+            df_for(group, chunk.first, chunk.first + chunk.n, [&](int64_t i) { raw[first_raw + rows[i]] += values[chunk.node]; });
         }
     }
 }

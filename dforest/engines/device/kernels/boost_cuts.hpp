@@ -96,15 +96,8 @@ DF_INLINE void df_boost_cut_together(const df_group &group, const df_boost_sums 
     add_up(first.g, [](const df_boost_sums &sums) { return sums.gradient; });
     add_up(first.h, [](const df_boost_sums &sums) { return sums.hessian; });
     add_up(first.n, [](const df_boost_sums &sums) { return sums.count; });
-    const int64_t most = -group.lowest<int64_t>([&](int64_t item) {
-        int64_t low = 0;
-        for (int64_t i = item; i < n; i += group.n_items)
-            low = -entries[i].count < low ? -entries[i].count : low;
-        return low;
-    });
-    group.each([&](int64_t item) {
-        if (item > 0)
-            return;
+    const int64_t most = df_highest_over(group, 0, n, (int64_t) 0, [&](int64_t i) { return entries[i].count; });
+    df_once(group, [&] {
         cut->gradient = first.g[n - 1];
         cut->hessian = first.h[n - 1];
         cut->n = first.n[n - 1];
@@ -117,35 +110,19 @@ DF_INLINE void df_boost_cut_together(const df_group &group, const df_boost_sums 
     int64_t none;
     memcpy(&none, &no_score, sizeof none);
     for (int is_left = 0; is_left < (missing.count > 0 ? 2 : 1); is_left++) {
-        group.each([&](int64_t item) {
-            for (int64_t i = item; i < n_codes; i += group.n_items) {
-                const df_boost_arrays own = {first.g + i, first.h + i, first.n + i};
-                df_boost_scores(&own, 1, is_left ? missing : nothing, cut, limits, constraint, room->scores + i);
-            }
+        df_for(group, 0, n_codes, [&](int64_t i) {
+            const df_boost_arrays own = {first.g + i, first.h + i, first.n + i};
+            df_boost_scores(&own, 1, is_left ? missing : nothing, cut, limits, constraint, room->scores + i);
         });
-        const int64_t top = -group.lowest<int64_t>([&](int64_t item) {
-            int64_t low = -none;
-            for (int64_t i = item; i < n_codes; i += group.n_items)
-                low = -bits[i] < low ? -bits[i] : low;
-            return low;
-        });
-        const int64_t at = group.lowest<int64_t>([&](int64_t item) {
-            for (int64_t i = item; i < n_codes; i += group.n_items)
-                if (bits[i] == top)
-                    return i;
-            return (int64_t) n_codes;
-        });
-        group.each([&](int64_t item) {
+        const int64_t top = df_highest_over(group, 0, n_codes, none, [&](int64_t i) { return bits[i]; });
+        const int64_t all = n_codes, at = df_lowest_over(group, 0, all, all, [&](int64_t i) { return bits[i] == top ? i : all; });
+        df_once(group, [&] {
             double score;
             memcpy(&score, &top, sizeof score);
-            if (item == 0)
-                df_boost_take(score, (int) at, is_left, cut);
+            df_boost_take(score, (int) at, is_left, cut);
         });
     }
-    group.each([&](int64_t item) {
-        if (item == 0)
-            df_boost_close_cut(&first, missing, cut);
-    });
+    df_once(group, [&] { df_boost_close_cut(&first, missing, cut); });
 }
 
 // The best cut of each pair, a group each.
@@ -185,9 +162,7 @@ DF_KERNEL df_boost_find_cuts(const df_column *columns, const df_boost_pair *pair
             const bool is_shared = n_outputs == 1 && column->kind != DF_CATEGORICAL && group.n_items > 1;
             if (is_shared)
                 df_boost_cut_together(group, entries.sums, n_codes, has_missing, &limit, constrained, &room, cut);
-            group.each([&](int64_t item) {
-                if (item > 0)
-                    return;
+            df_once(group, [&] {
                 for (int64_t k = 0; k < (monotonic_csts ? n_outputs : 0); k++)
                     own_midpoints[k] = 0.0;
                 if (n_outputs > 1) {

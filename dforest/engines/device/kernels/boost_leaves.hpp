@@ -38,16 +38,9 @@ DF_KERNEL df_boost_find_max_weights(const uint32_t *rows, const df_chunk *chunks
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            const double found = -group.lowest<double>([&](int64_t item) {
-                double low = 0.0;
-                for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items)
-                    low = -exact_weight[rows[i]] < low ? -exact_weight[rows[i]] : low;
-                return low;
-            });
-            group.each([&](int64_t item) {
-                if (item == 0)
-                    max_weight[c] = found;
-            });
+            const double found = df_highest_over(group, chunk.first, chunk.first + chunk.n, 0.0,
+                                                 [&](int64_t i) { return exact_weight[rows[i]]; });
+            df_once(group, [&] { max_weight[c] = found; });
         }
     }
 }
@@ -69,14 +62,12 @@ DF_KERNEL df_boost_weigh_bytes(const uint32_t *rows, const df_chunk *chunks, int
         df_clear(group, (uint32_t *) sums, 2 * DF_BYTE_VALUES);
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            group.each([&](int64_t item) {
-                for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
-                    const int64_t row = rows[i];
-                    const uint64_t key = df_ordered_key64(df_lacks(y, raw, baseline[output], first, is_distance, row));
-                    if (which == 0 || key >> shift == keys[chunk.node] >> shift)
-                        df_add_shared(group, sums + (key >> (shift - 8) & (DF_BYTE_VALUES - 1)),
-                                      df_weight_in_node(integer_weight, exact_weight, shifts[chunk.node], row));
-                }
+            df_for(group, chunk.first, chunk.first + chunk.n, [&](int64_t i) {
+                const int64_t row = rows[i];
+                const uint64_t key = df_ordered_key64(df_lacks(y, raw, baseline[output], first, is_distance, row));
+                if (which == 0 || key >> shift == keys[chunk.node] >> shift)
+                    df_add_shared(group, sums + (key >> (shift - 8) & (DF_BYTE_VALUES - 1)),
+                                  df_weight_in_node(integer_weight, exact_weight, shifts[chunk.node], row));
             });
             group.each([&](int64_t item) {
                 for (int64_t i = item; i < DF_BYTE_VALUES; i += group.n_items)
@@ -97,18 +88,12 @@ DF_KERNEL df_boost_find_next_key(const uint32_t *rows, const df_chunk *chunks, i
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            const uint64_t found = group.lowest<uint64_t>([&](int64_t item) {
-                uint64_t low = ~(uint64_t) 0;
-                for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
-                    const uint64_t key = df_ordered_key64(df_lacks(y, raw, baseline[output], first, is_distance, rows[i]));
-                    low = key > keys[chunk.node] && key < low ? key : low;
-                }
-                return low;
+            const uint64_t none = ~(uint64_t) 0;
+            const uint64_t found = df_lowest_over(group, chunk.first, chunk.first + chunk.n, none, [&](int64_t i) {
+                const uint64_t key = df_ordered_key64(df_lacks(y, raw, baseline[output], first, is_distance, rows[i]));
+                return key > keys[chunk.node] ? key : none;
             });
-            group.each([&](int64_t item) {
-                if (item == 0)
-                    next[c] = found;
-            });
+            df_once(group, [&] { next[c] = found; });
         }
     }
 }
@@ -126,20 +111,15 @@ DF_KERNEL df_boost_sum_terms(const uint32_t *rows, const df_chunk *chunks, int64
             const df_chunk chunk = chunks[c];
             int64_t found[3];
             for (int64_t j = 0; j < 3; j++)
-                found[j] = group.sum([&](int64_t item) {
-                    int64_t sum = 0;
-                    for (int64_t i = chunk.first + item; i < chunk.first + chunk.n; i += group.n_items) {
-                        const int64_t row = rows[i], weight = df_weight_in_node(integer_weight, exact_weight, shifts[chunk.node], row);
-                        const double term = df_huber_term(df_lacks(y, raw, baseline[0], 0, 0, row), medians[chunk.node], delta[0]);
-                        const int64_t product = weight * df_quantised_gradient(term, delta[1]);
-                        sum += j == 2 ? weight : j == 1 ? product >> 31 : product & 0x7FFFFFFF;
-                    }
-                    return sum;
+                found[j] = df_sum_over(group, chunk.first, chunk.first + chunk.n, [&](int64_t i) {
+                    const int64_t row = rows[i], weight = df_weight_in_node(integer_weight, exact_weight, shifts[chunk.node], row);
+                    const double term = df_huber_term(df_lacks(y, raw, baseline[0], 0, 0, row), medians[chunk.node], delta[0]);
+                    const int64_t product = weight * df_quantised_gradient(term, delta[1]);
+                    return j == 2 ? weight : j == 1 ? product >> 31 : product & 0x7FFFFFFF;
                 });
-            group.each([&](int64_t item) {
-                if (item == 0)
-                    for (int64_t j = 0; j < 3; j++)
-                        sums[3 * c + j] = found[j];
+            df_once(group, [&] {
+                for (int64_t j = 0; j < 3; j++)
+                    sums[3 * c + j] = found[j];
             });
         }
     }

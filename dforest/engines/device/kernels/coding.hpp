@@ -32,10 +32,9 @@ DF_KERNEL df_make_keys(const char *x, int64_t is_double, int64_t n_rows, int64_t
     DF_EACH_GROUP(group)
     {
         df_with_values(x, is_double, keys, [&](const auto *values, auto *to) {
-            group.each([&](int64_t item) {
-                for (int64_t i = group.number * group.n_items + item; i < n_rows; i += group.n_groups * group.n_items)
-                    for (int64_t c = 0; c < n_columns; c++)
-                        to[c * n_rows + i] = df_key_of(values[i * n_features + first + c]);
+            df_for_all(group, n_rows, [&](int64_t i) {
+                for (int64_t c = 0; c < n_columns; c++)
+                    to[c * n_rows + i] = df_key_of(values[i * n_features + first + c]);
             });
         });
     }
@@ -101,13 +100,11 @@ DF_KERNEL df_count_digits(const char *keys, int64_t is_double, int64_t n_rows, i
             df_with_values((const char *) 0, is_double, (char *) keys, [&](const auto *, const auto *all) {
                 df_count_item_digits(group, all + column * n_rows, n_rows, chunk, size, digit, own);
             });
-            group.each([&](int64_t item) {
-                for (int64_t d = item; d < digit.n_values; d += group.n_items) {
-                    int64_t total = 0;
-                    for (int64_t i = 0; i < group.n_items; i++)
-                        total += own[d * group.n_items + i];
-                    counts[(column * digit.n_values + d) * n_chunks + chunk] = total;
-                }
+            df_for(group, 0, digit.n_values, [&](int64_t d) {
+                int64_t total = 0;
+                for (int64_t i = 0; i < group.n_items; i++)
+                    total += own[d * group.n_items + i];
+                counts[(column * digit.n_values + d) * n_chunks + chunk] = total;
             });
         }
     }
@@ -156,14 +153,12 @@ DF_KERNEL df_move_keys(const char *keys, int64_t is_double, int64_t n_rows, int6
                 const auto *from = (decltype(sorted)) keys + column * n_rows;
                 df_count_item_digits(group, from, n_rows, chunk, size, digit, own);
                 // Of each digit: how many keys are in the ranges of items before.
-                group.each([&](int64_t item) {
-                    for (int64_t d = item; d < digit.n_values; d += group.n_items) {
-                        uint32_t before = 0;
-                        for (int64_t i = 0; i < group.n_items; i++) {
-                            const uint32_t count = own[d * group.n_items + i];
-                            own[d * group.n_items + i] = before;
-                            before += count;
-                        }
+                df_for(group, 0, digit.n_values, [&](int64_t d) {
+                    uint32_t before = 0;
+                    for (int64_t i = 0; i < group.n_items; i++) {
+                        const uint32_t count = own[d * group.n_items + i];
+                        own[d * group.n_items + i] = before;
+                        before += count;
                     }
                 });
                 group.each([&](int64_t item) {
@@ -224,15 +219,14 @@ DF_KERNEL df_make_bins(const char *keys, int64_t is_double, int64_t n_rows, int6
 {
     DF_EACH_GROUP(group)
     {
-        group.each([&](int64_t item) {
-            for (int64_t c = group.number * group.n_items + item; c < n_columns; c += group.n_groups * group.n_items)
-                df_with_values((const char *) 0, is_double, (char *) keys, [&](const auto *type, const auto *all) {
-                    const auto *own = all + c * n_rows;
-                    const int64_t n = df_keys_below(own, n_rows, df_missing_key(type)), at = c * max_codes;
-                    n_missing[c] = n_rows - n;
-                    n_bins[c] = df_fill_bins(own, n, max_codes - (counts_missing && n < n_rows), tops + at,
-                                             (decltype(df_key_of(*type)) *) lows + at, (decltype(df_key_of(*type)) *) highs + at);
-                });
+        df_for_all(group, n_columns, [&](int64_t c) {
+            df_with_values((const char *) 0, is_double, (char *) keys, [&](const auto *type, const auto *all) {
+                const auto *own = all + c * n_rows;
+                const int64_t n = df_keys_below(own, n_rows, df_missing_key(type)), at = c * max_codes;
+                n_missing[c] = n_rows - n;
+                n_bins[c] = df_fill_bins(own, n, max_codes - (counts_missing && n < n_rows), tops + at,
+                                         (decltype(df_key_of(*type)) *) lows + at, (decltype(df_key_of(*type)) *) highs + at);
+            });
         });
     }
 }
@@ -246,14 +240,13 @@ DF_KERNEL df_write_codes(const char *x, int64_t is_double, int64_t n_rows, int64
     DF_EACH_GROUP(group)
     {
         df_with_values(x, is_double, (char *) highs, [&](const auto *values, const auto *of_bins) {
-            group.each([&](int64_t item) {
-                for (int64_t i = group.number * group.n_items + item; i < n_rows; i += group.n_groups * group.n_items)
-                    for (int64_t j = 0; j < n_features; j++) {
-                        const auto value = values[i * n_features + j];
-                        const int64_t n = n_bins[j];
-                        codes[i * n_features + j] =
-                            (uint8_t) (value == value ? df_keys_below(of_bins + j * max_codes, n - 1, df_key_of(value)) : n);
-                    }
+            df_for_all(group, n_rows, [&](int64_t i) {
+                for (int64_t j = 0; j < n_features; j++) {
+                    const auto value = values[i * n_features + j];
+                    const int64_t n = n_bins[j];
+                    codes[i * n_features + j] =
+                        (uint8_t) (value == value ? df_keys_below(of_bins + j * max_codes, n - 1, df_key_of(value)) : n);
+                }
             });
         });
     }

@@ -266,22 +266,10 @@ template <class Group>
 DF_INLINE void df_key_range(const Group &group, const df_problem *p, const char *codes, const df_record *records, int64_t n,
                             int32_t feature, uint64_t missing, uint64_t *range)
 {
-    range[0] = group.template lowest<uint64_t>([&](int64_t item) {
-        uint64_t low = missing;
-        for (int64_t i = item; i < n; i += group.n_items) {
-            const uint64_t key = df_code_at(p, codes, records[i].row, feature);
-            low = key < low ? key : low;
-        }
-        return low;
-    });
-    range[1] = ~group.template lowest<uint64_t>([&](int64_t item) {
-        uint64_t low = ~(uint64_t) 0; // of the keys of values, each bit turned
-        for (int64_t i = item; i < n; i += group.n_items) {
-            const uint64_t key = df_code_at(p, codes, records[i].row, feature);
-            low = key < missing && ~key < low ? ~key : low;
-        }
-        return low;
-    });
+    const auto key = [&](int64_t i) -> uint64_t { return df_code_at(p, codes, records[i].row, feature); };
+    const uint64_t none = ~(uint64_t) 0;
+    range[0] = df_lowest_over(group, 0, n, missing, key);
+    range[1] = ~df_lowest_over(group, 0, n, none, [&](int64_t i) { return key(i) < missing ? ~key(i) : none; });
 }
 
 // Draw the cut between the lowest and the highest key of a draft; of a single value, the one after it.

@@ -309,6 +309,10 @@ static inline void df_add_shared(const df_group &group, int64_t *to, int64_t x)
 
 #endif
 
+#ifndef DF_INLINE
+#define DF_INLINE static inline __attribute__((always_inline))
+#endif
+
 // An item that works on something of its own, as if it were a group.
 struct df_alone {
     int64_t n_items = 1;
@@ -320,6 +324,63 @@ struct df_alone {
 
 static inline void df_add_shared(const df_alone &, int64_t *to, int64_t x) { *to += x; }
 
+// A phase of one item.
+template <class Group, class Phase> DF_INLINE void df_once(const Group &group, Phase phase)
+{
+    group.each([&](int64_t item) {
+        if (item == 0)
+            phase();
+    });
+}
+
+// A phase in which items take turns at the numbers from `first` on and below `end`: `use(i)`, or `of(i)`, which are added up, or the
+// lowest or highest of which is found, `bound` among them.
+template <class Group, class Use> DF_INLINE void df_for(const Group &group, int64_t first, int64_t end, Use use)
+{
+    group.each([&](int64_t item) {
+        for (int64_t i = first + item; i < end; i += group.n_items)
+            use(i);
+    });
+}
+
+// The same for the numbers below n, by the items of all groups.
+template <class Use> DF_INLINE void df_for_all(const df_group &group, int64_t n, Use use)
+{
+    group.each([&](int64_t item) {
+        for (int64_t i = group.number * group.n_items + item; i < n; i += group.n_groups * group.n_items)
+            use(i);
+    });
+}
+
+template <class Group, class Of> DF_INLINE int64_t df_sum_over(const Group &group, int64_t first, int64_t end, Of of)
+{
+    return group.sum([&](int64_t item) {
+        uint64_t sum = 0;
+        for (int64_t i = first + item; i < end; i += group.n_items)
+            sum += (uint64_t) of(i);
+        return (int64_t) sum;
+    });
+}
+
+template <class Group, class Number, class Of>
+DF_INLINE Number df_lowest_over(const Group &group, int64_t first, int64_t end, Number bound, Of of)
+{
+    return group.template lowest<Number>([&](int64_t item) {
+        Number lowest = bound;
+        for (int64_t i = first + item; i < end; i += group.n_items) {
+            const Number x = of(i);
+            lowest = x < lowest ? x : lowest;
+        }
+        return lowest;
+    });
+}
+
+template <class Group, class Number, class Of>
+DF_INLINE Number df_highest_over(const Group &group, int64_t first, int64_t end, Number bound, Of of)
+{
+    return -df_lowest_over(group, first, end, -bound, [&](int64_t i) { return -of(i); });
+}
+
 // A large function that is called from several places: inlined, it would be compiled for each.
 #define DF_CALLED static __attribute__((noinline))
 
@@ -329,16 +390,9 @@ static inline char *df_memory(const df_group &group, char *given, int64_t n_byte
     return given ? given + group.number * n_bytes : group.local;
 }
 
-#ifndef DF_INLINE
-#define DF_INLINE static inline __attribute__((always_inline))
-#endif
-
 DF_INLINE void df_clear(const df_group &group, uint32_t *words, int64_t n)
 {
-    group.each([&](int64_t item) {
-        for (int64_t i = item; i < n; i += group.n_items)
-            words[i] = 0;
-    });
+    df_for(group, 0, n, [&](int64_t i) { words[i] = 0; });
 }
 
 #endif

@@ -49,19 +49,17 @@ DF_CALLED void df_count_codes(const df_group &group, const df_problem *p, const 
 {
     const int64_t row_codes = p->n_features, n_planes = known_planes ? known_planes : p->n_planes;
     const int64_t stride = p->max_entries * n_planes, flag_stride = df_flag_words(p);
-    group.each([&](int64_t item) {
-        for (int64_t i = item; i < n; i += group.n_items) {
-            const df_record record = records[i];
-            const Code *row = codes + (int64_t) record.row * row_codes;
-            if (!flags && i + DF_AHEAD < n) // in subtrees, codes are at hand
-                df_fetch_row(codes + (int64_t) records[i + DF_AHEAD].row * row_codes, row_codes, features, n_features);
-            for (int64_t f = 0; f < n_features; f++) {
-                const Code given = row[features[f]];
-                const int64_t code = drafts && drafts[f].is_used ? df_entry_of(drafts + f, given) : (int64_t) given;
-                df_add_draw<kind>(group, p, planes + f * stride + code * n_planes, &record);
-                if (flags)
-                    df_set_flag(group, flags + f * flag_stride, code);
-            }
+    df_for(group, 0, n, [&](int64_t i) {
+        const df_record record = records[i];
+        const Code *row = codes + (int64_t) record.row * row_codes;
+        if (!flags && i + DF_AHEAD < n) // in subtrees, codes are at hand
+            df_fetch_row(codes + (int64_t) records[i + DF_AHEAD].row * row_codes, row_codes, features, n_features);
+        for (int64_t f = 0; f < n_features; f++) {
+            const Code given = row[features[f]];
+            const int64_t code = drafts && drafts[f].is_used ? df_entry_of(drafts + f, given) : (int64_t) given;
+            df_add_draw<kind>(group, p, planes + f * stride + code * n_planes, &record);
+            if (flags)
+                df_set_flag(group, flags + f * flag_stride, code);
         }
     });
 }
@@ -82,26 +80,24 @@ DF_CALLED void df_count_outputs(const df_group &group, const df_problem *p, cons
                                 const df_targets *targets, uint32_t *planes, uint64_t *flags)
 {
     const int64_t stride = p->max_entries * p->n_planes;
-    group.each([&](int64_t item) {
-        for (int64_t i = item; i < n; i += group.n_items) {
-            const df_record record = records[i];
-            const Code *row = codes + (int64_t) record.row * p->n_features;
-            const double *y = targets->y + (int64_t) record.row * p->n_outputs;
-            const auto code_of = [&](int64_t f) {
-                const Code given = row[features[f]];
-                return drafts && drafts[f].is_used ? df_entry_of(drafts + f, given) : (int64_t) given;
-            };
-            for (int64_t f = 0; f < n_features; f++) {
-                const int64_t code = code_of(f);
-                df_add_size(group, p, planes + f * stride + code * p->n_planes, &record);
-                if (flags)
-                    df_set_flag(group, flags + f * df_flag_words(p), code);
-            }
-            for (int64_t o = 0; o < p->n_outputs; o++) {
-                const df_addend addend = df_addend_of(p, targets->outputs + o, y[o], &record);
-                for (int64_t f = 0; f < n_features; f++)
-                    addend.add(group, p, planes + f * stride + code_of(f) * p->n_planes);
-            }
+    df_for(group, 0, n, [&](int64_t i) {
+        const df_record record = records[i];
+        const Code *row = codes + (int64_t) record.row * p->n_features;
+        const double *y = targets->y + (int64_t) record.row * p->n_outputs;
+        const auto code_of = [&](int64_t f) {
+            const Code given = row[features[f]];
+            return drafts && drafts[f].is_used ? df_entry_of(drafts + f, given) : (int64_t) given;
+        };
+        for (int64_t f = 0; f < n_features; f++) {
+            const int64_t code = code_of(f);
+            df_add_size(group, p, planes + f * stride + code * p->n_planes, &record);
+            if (flags)
+                df_set_flag(group, flags + f * df_flag_words(p), code);
+        }
+        for (int64_t o = 0; o < p->n_outputs; o++) {
+            const df_addend addend = df_addend_of(p, targets->outputs + o, y[o], &record);
+            for (int64_t f = 0; f < n_features; f++)
+                addend.add(group, p, planes + f * stride + code_of(f) * p->n_planes);
         }
     });
 }
@@ -187,15 +183,10 @@ DF_INLINE int64_t df_tell_sides(const df_group &group, const df_left_test &test,
     return df_with_codes(test.p, test.codes, [&](const auto *codes) {
         const int64_t row_codes = test.p->n_features;
         const auto *column = codes + test.feature;
-        return group.sum([&](int64_t item) {
-            int64_t left = 0;
-            for (int64_t i = item; i < n; i += group.n_items) {
-                if (i + DF_AHEAD < n)
-                    df_fetch(column + (int64_t) records[i + DF_AHEAD].row * row_codes);
-                sides[i] = test.goes_left(column[(int64_t) records[i].row * row_codes]);
-                left += sides[i];
-            }
-            return left;
+        return df_sum_over(group, 0, n, [&](int64_t i) {
+            if (i + DF_AHEAD < n)
+                df_fetch(column + (int64_t) records[i + DF_AHEAD].row * row_codes);
+            return sides[i] = test.goes_left(column[(int64_t) records[i].row * row_codes]);
         });
     });
 }

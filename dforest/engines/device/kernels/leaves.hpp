@@ -16,14 +16,7 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
     const df_record *records = fit->records + grown->first;
     const int64_t n = grown->n;
     const double *exact = n > 0 && fit->exact_weight && grown->first_weight >= 0 ? fit->exact_weight + grown->first_weight : 0;
-    const auto sum_of = [&](auto of) {
-        return group.sum([&](int64_t item) {
-            uint64_t sum = 0;
-            for (int64_t i = item; i < n; i += group.n_items)
-                sum += (uint64_t) of(i);
-            return (int64_t) sum;
-        });
-    };
+    const auto sum_of = [&](auto of) { return df_sum_over(group, 0, n, of); };
     const int32_t shift = exact ? df_fine_shift(df_max_weight(group, records, n, exact)) : 0;
     const df_quantiser fine = df_weight_quantiser_of(shift), of_node = df_weight_quantiser_of(grown->weight_shift);
     const auto fine_weight = [&](int64_t i) { return df_shifted_exact(&fine, exact[records[i].row]); };
@@ -38,10 +31,7 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
                     return (int64_t) records[i].count;
                 return records[i].target == k - 1 ? (int64_t) records[i].count * records[i].weight : 0;
             });
-            group.each([&](int64_t item) {
-                if (item == 0)
-                    words[k] = sum;
-            });
+            df_once(group, [&] { words[k] = sum; });
         }
         return;
     }
@@ -53,27 +43,21 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
             for (int64_t o = 0; o < p->n_outputs; o++)
                 use(outputs[o].first - DF_OUTPUT_WORDS + (int64_t) fit->y[records[i].row * p->n_outputs + o]);
         };
-        group.each([&](int64_t item) {
-            for (int64_t k = item; k < p->n_words - 1; k += group.n_items)
-                words[k] = 0;
-            for (int64_t k = item; exact && k < p->n_words - 2; k += group.n_items)
-                high[k] = 0;
+        df_for(group, 0, p->n_words - 1, [&](int64_t k) { words[k] = 0; });
+        df_for(group, 0, exact ? p->n_words - 2 : 0, [&](int64_t k) { high[k] = 0; });
+        df_for(group, 0, n, [&](int64_t i) {
+            df_add_shared(group, words, records[i].count);
+            const df_weight_parts parts = exact ? df_parts_of(fine_weight(i), records[i].count)
+                                                : df_weight_parts{(int64_t) records[i].count * records[i].weight, 0};
+            each_class(i, [&](int64_t k) {
+                df_add_shared(group, words + 1 + k, parts.low);
+                if (exact)
+                    df_add_shared(group, high + k, parts.high);
+            });
         });
-        group.each([&](int64_t item) {
-            for (int64_t i = item; i < n; i += group.n_items) {
-                df_add_shared(group, words, records[i].count);
-                const df_weight_parts parts = exact ? df_parts_of(fine_weight(i), records[i].count)
-                                                    : df_weight_parts{(int64_t) records[i].count * records[i].weight, 0};
-                each_class(i, [&](int64_t k) {
-                    df_add_shared(group, words + 1 + k, parts.low);
-                    if (exact)
-                        df_add_shared(group, high + k, parts.high);
-                });
-            }
-        });
-        group.each([&](int64_t item) {
-            if (item > 0 || !exact)
-                return;
+        if (!exact)
+            return;
+        df_once(group, [&] {
             int excess = 0; // that of each output, as their weights have one sum
             for (int64_t o = 0; o < p->n_outputs; o++) {
                 const int64_t first = df_has_outputs(p) ? outputs[o].first - DF_OUTPUT_WORDS : 0;
@@ -84,13 +68,8 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
         });
         return;
     }
-    if (n == 0) { // draws of other shards
-        group.each([&](int64_t item) {
-            for (int64_t k = item; k < 3 + p->n_outputs; k += group.n_items)
-                words[k] = 0;
-        });
-        return;
-    }
+    if (n == 0) // draws of other shards
+        return df_for(group, 0, 3 + p->n_outputs, [&](int64_t k) { words[k] = 0; });
     int64_t total[4] = {0, 0, 0, 0};
     total[0] = sum_of([&](int64_t i) { return (int64_t) records[i].count; });
     total[1] = sum_of([&](int64_t i) { return records[i].count * weight_in_node(i); });
@@ -116,10 +95,7 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
                 group, records, n, y, stride, [&](int64_t i) { return exact ? fine_weight(i) : (int64_t) records[i].weight; },
                 exact ? df_parts_value(weight) : (double) total[1], exact ? df_offset_bits(total[0]) : DF_LEAF_BITS, lo, hi);
         value = df_clip(value, grown->lower, grown->upper);
-        group.each([&](int64_t item) {
-            if (item == 0)
-                memcpy(words + 2 + o, &value, sizeof value);
-        });
+        df_once(group, [&] { memcpy(words + 2 + o, &value, sizeof value); });
         if (lo == hi) // then there may be no scale
             continue;
         df_output own;
@@ -139,9 +115,7 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
                                        [&](int64_t i) { return records[i].count * weight_in_node(i); });
     }
     impurity = impurity / (double) p->n_outputs;
-    group.each([&](int64_t item) {
-        if (item > 0)
-            return;
+    df_once(group, [&] {
         words[0] = total[0];
         words[1] = total[1];
         if (exact)

@@ -96,13 +96,11 @@ DF_CALLED uint64_t *df_sort_by_key(const df_group &group, uint64_t *sort_keys, u
     const int bits = df_digit_bits(group);
     const int64_t n_digits = (int64_t) 1 << bits, per_item = (n + group.n_items - 1) / group.n_items;
     if (n <= DF_MAX_COMPARED_KEYS) {
-        group.each([&](int64_t item) {
-            for (int64_t i = item; i < n; i += group.n_items) {
-                int64_t at = 0;
-                for (int64_t j = 0; j < n; j++)
-                    at += sort_keys[j] < sort_keys[i];
-                other[at] = sort_keys[i];
-            }
+        df_for(group, 0, n, [&](int64_t i) {
+            int64_t at = 0;
+            for (int64_t j = 0; j < n; j++)
+                at += sort_keys[j] < sort_keys[i];
+            other[at] = sort_keys[i];
         });
         return other;
     }
@@ -146,18 +144,15 @@ DF_INLINE void df_order_targets(const df_group &group, const df_problem *p, cons
                                 const df_targets *targets, int64_t output, uint64_t *sort_keys, uint64_t *other, uint32_t *counts,
                                 const df_target_order &order)
 {
-    group.each([&](int64_t item) {
-        for (int64_t i = item; i < n; i += group.n_items)
-            sort_keys[i] = (uint64_t) df_target_sort_key(df_target_at(p, records + i, targets, output)) << 32 | (uint64_t) i;
+    df_for(group, 0, n, [&](int64_t i) {
+        sort_keys[i] = (uint64_t) df_target_sort_key(df_target_at(p, records + i, targets, output)) << 32 | (uint64_t) i;
     });
     const uint64_t *sorted = df_sort_by_key(group, sort_keys, other, n, 32, 32, counts);
-    group.each([&](int64_t item) {
-        for (int64_t i = item; i < n; i += group.n_items) {
-            const uint32_t record = (uint32_t) sorted[i];
-            order.rank[record] = (uint32_t) i;
-            order.target[i] = df_target_of_sort_key((uint32_t) (sorted[i] >> 32));
-            order.weight[i] = (int64_t) records[record].count * records[record].weight;
-        }
+    df_for(group, 0, n, [&](int64_t i) {
+        const uint32_t record = (uint32_t) sorted[i];
+        order.rank[record] = (uint32_t) i;
+        order.target[i] = df_target_of_sort_key((uint32_t) (sorted[i] >> 32));
+        order.weight[i] = (int64_t) records[record].count * records[record].weight;
     });
 }
 
@@ -239,18 +234,13 @@ DF_CALLED void df_find_medians(const df_group &group, bool is_wide, const df_tar
 {
     const int bits = df_bits_below(n);
     df_divide_blocks(group, is_wide, order, n, bits, ranks, other, before); // no rank has this bit
-    group.each([&](int64_t item) {
-        for (int64_t i = item; i < n_queries; i += group.n_items) {
-            const df_sums all = df_sums_of(is_wide, queries + i, before);
-            queries[i].spread = df_spread_of(all.weight, all.sum);
-        }
+    df_for(group, 0, n_queries, [&](int64_t i) {
+        const df_sums all = df_sums_of(is_wide, queries + i, before);
+        queries[i].spread = df_spread_of(all.weight, all.sum);
     });
     for (int bit = bits - 1; bit >= 0; bit--) {
         df_divide_blocks(group, is_wide, order, n, bit, ranks, other, before);
-        group.each([&](int64_t item) {
-            for (int64_t i = item; i < n_queries; i += group.n_items)
-                df_enter_half(is_wide, queries + i, before, bit);
-        });
+        df_for(group, 0, n_queries, [&](int64_t i) { df_enter_half(is_wide, queries + i, before, bit); });
         uint32_t *divided = other;
         other = ranks;
         ranks = divided;
@@ -305,10 +295,7 @@ DF_INLINE void df_order_records(const df_group &group, const df_placer &placer, 
                                 bool is_single, df_median_room &room)
 {
     const int64_t per_item = (n + group.n_items - 1) / group.n_items;
-    group.each([&](int64_t item) {
-        for (int64_t i = item; i < n; i += group.n_items)
-            room.sort_keys[i] = (uint64_t) placer(records[i].row) << 32 | (uint64_t) i;
-    });
+    df_for(group, 0, n, [&](int64_t i) { room.sort_keys[i] = (uint64_t) placer(records[i].row) << 32 | (uint64_t) i; });
     uint64_t *sorted = df_sort_by_key(group, room.sort_keys, room.other_sort_keys, n, 32,
                                       df_bits_below((int64_t) placer.missing() + 1), room.counts);
     room.other_sort_keys = sorted == room.sort_keys ? room.other_sort_keys : room.sort_keys;
@@ -330,10 +317,8 @@ DF_INLINE void df_order_records(const df_group &group, const df_placer &placer, 
             room.starts[n_starts] = (uint32_t) n;
             room.state->n_values = n_starts;
         });
-    group.each([&](int64_t item) {
+    df_once(group, [&] {
         df_median_state *state = room.state;
-        if (item > 0)
-            return;
         const bool has_missing = sorted[n - 1] >> 32 == placer.missing();
         state->n_values -= has_missing;
         state->n_missing_sides = 1 + has_missing;
@@ -353,10 +338,7 @@ DF_INLINE void df_find_cost_decreases(const df_group &group, const df_problem *p
     const int64_t n_missing_sides = state->n_missing_sides, n_cost_decreases = state->n_cuts * n_missing_sides;
     if (n_cost_decreases == 0)
         return;
-    group.each([&](int64_t item) {
-        for (int64_t i = item; i < n_cost_decreases; i += group.n_items)
-            room.cost_decreases[i].score = 0.0;
-    });
+    df_for(group, 0, n_cost_decreases, [&](int64_t i) { room.cost_decreases[i].score = 0.0; });
     for (int64_t o = 0; o < p->n_outputs; o++) {
         if (df_has_outputs(p) && outputs[o].is_pure)
             continue;
@@ -378,20 +360,15 @@ DF_INLINE void df_find_cost_decreases(const df_group &group, const df_problem *p
         });
         df_find_medians(group, p->is_wide, own, n, room.ranks, room.other_ranks, room.before, room.queries,
                         1 + 2 * n_cost_decreases);
-        group.each([&](int64_t item) {
-            const auto cost = [&](const df_query &query) { return df_spread_cost(&query.spread, own.target[query.start]); };
-            for (int64_t i = item; i < n_cost_decreases; i += group.n_items) {
-                const df_query &left = room.queries[1 + 2 * i], &right = room.queries[2 + 2 * i];
-                room.cost_decreases[i].left = own.target[left.start];
-                room.cost_decreases[i].right = own.target[right.start];
-                room.cost_decreases[i].score += df_cost_decrease_of(cost(room.queries[0]), cost(left), cost(right), factor);
-            }
+        const auto cost = [&](const df_query &query) { return df_spread_cost(&query.spread, own.target[query.start]); };
+        df_for(group, 0, n_cost_decreases, [&](int64_t i) {
+            const df_query &left = room.queries[1 + 2 * i], &right = room.queries[2 + 2 * i];
+            room.cost_decreases[i].left = own.target[left.start];
+            room.cost_decreases[i].right = own.target[right.start];
+            room.cost_decreases[i].score += df_cost_decrease_of(cost(room.queries[0]), cost(left), cost(right), factor);
         });
     }
-    group.each([&](int64_t item) {
-        for (int64_t i = item; i < n_cost_decreases; i += group.n_items)
-            room.cost_decreases[i].score /= (double) p->n_outputs;
-    });
+    df_for(group, 0, n_cost_decreases, [&](int64_t i) { room.cost_decreases[i].score /= (double) p->n_outputs; });
 }
 
 // The best cut of a feature in a node, as df_find_cut finds it once the falls of all cuts are known.
@@ -407,9 +384,7 @@ DF_CALLED void df_find_median_cut(const df_group &group, const df_problem *p, co
     const df_column *column = columns + feature;
     const bool is_categorical = column->kind == DF_CATEGORICAL, is_single = is_categorical && p->one_hot && !p->is_random;
     const bool has_order = is_categorical && !p->is_random && !is_single;
-    group.each([&](int64_t item) {
-        if (item > 0)
-            return;
+    df_once(group, [&] {
         if (is_categorical) {
             df_label_order none = {0, 0, 0};
             const uint32_t n_ranked = df_order_categories(p, node, column, feature, total, codes, &cut_room, &none);
@@ -423,10 +398,7 @@ DF_CALLED void df_find_median_cut(const df_group &group, const df_problem *p, co
     df_order_records(group, placer, records, n, is_single, room);
     df_find_cost_decreases(group, p, node->outputs, order, n_all, n, is_single, room);
     cut_room.cost_decreases = room.cost_decreases;
-    group.each([&](int64_t item) {
-        if (item == 0)
-            df_find_cut(p, node, columns, numbers, feature, total, draft, codes, &cut_room, cut);
-    });
+    df_once(group, [&] { df_find_cut(p, node, columns, numbers, feature, total, draft, codes, &cut_room, cut); });
 }
 
 #endif

@@ -151,10 +151,7 @@ DF_KERNEL df_permuted_error_increases(const char *slots, const int64_t *starts, 
                     }
                 }
             });
-            group.each([&](int64_t item) {
-                if (item == 0)
-                    error_increases[pair] = sum;
-            });
+            df_once(group, [&] { error_increases[pair] = sum; });
         }
     }
 }

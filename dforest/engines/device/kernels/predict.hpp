@@ -136,14 +136,12 @@ DF_KERNEL df_most(const double *means, int64_t n_outputs, int64_t n_rows, int64_
     DF_EACH_GROUP(group)
     {
         const int64_t first = group.number * n_block, n = n_rows - first < n_block ? n_rows - first : n_block;
-        group.each([&](int64_t item) {
-            for (int64_t i = item; i < n; i += group.n_items) {
-                const double *mean = means + (first + i) * n_outputs;
-                int64_t best = 0;
-                for (int64_t k = 1; k < n_outputs; k++)
-                    best = mean[k] > mean[best] ? k : best;
-                most[first + i] = best;
-            }
+        df_for(group, 0, n, [&](int64_t i) {
+            const double *mean = means + (first + i) * n_outputs;
+            int64_t best = 0;
+            for (int64_t k = 1; k < n_outputs; k++)
+                best = mean[k] > mean[best] ? k : best;
+            most[first + i] = best;
         });
     }
 }
@@ -158,15 +156,14 @@ DF_KERNEL df_invert_link(const double *raw, int64_t n_sums, int64_t loss, int64_
     DF_EACH_GROUP(group)
     {
         const int64_t first = group.number * n_block, n = n_rows - first < n_block ? n_rows - first : n_block;
-        group.each([&](int64_t item) {
-            for (int64_t i = first + item; i < first + n; i += group.n_items)
-                if (has_classes) {
-                    const double both[2] = {-raw[i], raw[i]};
-                    df_predictions_of_loss((int) loss, both, 2, predictions + 2 * i);
-                } else if (loss == DF_MULTINOMIAL_LOSS)
-                    df_multinomial_predictions(raw + i * n_sums, 1, n_sums, predictions + i * n_sums);
-                else
-                    df_predictions_of_loss((int) loss, raw + i * n_sums, n_sums, predictions + i * n_sums);
+        df_for(group, first, first + n, [&](int64_t i) {
+            if (has_classes) {
+                const double both[2] = {-raw[i], raw[i]};
+                df_predictions_of_loss((int) loss, both, 2, predictions + 2 * i);
+            } else if (loss == DF_MULTINOMIAL_LOSS)
+                df_multinomial_predictions(raw + i * n_sums, 1, n_sums, predictions + i * n_sums);
+            else
+                df_predictions_of_loss((int) loss, raw + i * n_sums, n_sums, predictions + i * n_sums);
         });
     }
 }

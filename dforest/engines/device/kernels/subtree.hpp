@@ -146,12 +146,8 @@ DF_INLINE void df_requantise_weights(const df_group &group, const df_fit *fit, d
         return;
     const int32_t shift = df_weight_shift(max_weight);
     const df_quantiser weight_quantiser = df_weight_quantiser_of(shift);
-    group.each([&](int64_t item) {
-        for (int64_t i = item; i < n; i += group.n_items)
-            records[i].weight = df_node_weight(&weight_quantiser, fit->exact_weight[records[i].row]);
-        if (item == 0)
-            open_node->weight_shift = shift;
-    });
+    df_for(group, 0, n, [&](int64_t i) { records[i].weight = df_node_weight(&weight_quantiser, fit->exact_weight[records[i].row]); });
+    df_once(group, [&] { open_node->weight_shift = shift; });
 }
 
 // Set the node's statistic, and whether it is a leaf.
@@ -176,17 +172,12 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_worksp
             double centre;
             const int32_t exponent = df_choose_scale(lo, hi, 31, &centre);
             const df_quantiser scale = df_quantiser_of(centre, exponent);
-            group.each([&](int64_t item) {
-                for (int64_t i = item; i < n; i += group.n_items)
-                    records[i].target = df_quantised(&scale, fit->y[records[i].row]);
-            });
+            df_for(group, 0, n, [&](int64_t i) { records[i].target = df_quantised(&scale, fit->y[records[i].row]); });
             const int64_t own = range();
-            group.each([&](int64_t item) {
-                if (item == 0) {
-                    open_node->centre = centre;
-                    open_node->exponent = exponent;
-                    open_node->range = own;
-                }
+            df_once(group, [&] {
+                open_node->centre = centre;
+                open_node->exponent = exponent;
+                open_node->range = own;
             });
         }
     }
@@ -195,15 +186,10 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_worksp
         for (int64_t o = 0; o < p->n_outputs; o++) {
             const double lo = df_lowest_y(group, records, n, fit->y + o, p->n_outputs, 1.0);
             const double hi = -df_lowest_y(group, records, n, fit->y + o, p->n_outputs, -1.0);
-            group.each([&](int64_t item) {
-                if (item == 0)
-                    df_scale_output(workspace.outputs + o, p->criterion, lo, hi);
-            });
+            df_once(group, [&] { df_scale_output(workspace.outputs + o, p->criterion, lo, hi); });
         }
     df_add_up(group, p, records, n, &targets, workspace.entry);
-    group.each([&](int64_t item) {
-        if (item > 0)
-            return;
+    df_once(group, [&] {
         df_read_entry<0>(p, workspace.entry, workspace.total);
         df_clear_entry(p, workspace.entry);
         bool are_equal = is_pure;
@@ -222,10 +208,7 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_worksp
     });
     if (p->limits.impurity_threshold > 0.0 && !shared->is_leaf) {
         const double impurity = df_node_impurity(group, p, &shared->node, workspace.total, records, n, &targets);
-        group.each([&](int64_t item) {
-            if (item == 0)
-                shared->is_leaf = df_is_pure_enough(&p->limits, impurity);
-        });
+        df_once(group, [&] { shared->is_leaf = df_is_pure_enough(&p->limits, impurity); });
     }
 }
 
@@ -240,10 +223,8 @@ DF_INLINE void df_draft_cuts(const df_group &group, const df_fit *fit, const df_
         uint64_t range[2] = {1, 0};
         if (column->key_bits)
             df_key_range(group, p, fit->codes, records, n, feature, df_missing_code(column), range);
-        group.each([&](int64_t item) {
+        df_once(group, [&] {
             df_draft *draft = workspace.drafts + f;
-            if (item > 0)
-                return;
             draft->is_used = column->key_bits != 0;
             draft->lowest = range[0];
             draft->highest = range[1];
@@ -295,9 +276,7 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_work
     const int64_t n = shared->node.open_node.n;
     if (df_has_medians(p))
         df_order_all_targets(group, p, records, n, &targets, medians);
-    group.each([&](int64_t item) {
-        if (item > 0)
-            return;
+    df_once(group, [&] {
         shared->best.feature = -1;
         shared->best.score = -1.0;
         shared->n_drawn = shared->n_counted = 0;
@@ -306,9 +285,7 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_work
     });
     while (df_tries_more(shared->n_drawn, p->n_features, shared->n_counted, p->max_features, shared->best.feature >= 0)) {
         const bool is_extra = shared->n_counted >= p->max_features; // then the first that has a cut is taken
-        group.each([&](int64_t item) {
-            if (item > 0)
-                return;
+        df_once(group, [&] {
             int64_t n_tried = 0, n_counted = shared->n_counted; // as if no other features were constant
             while (n_tried < n_together && shared->n_drawn < p->n_features && (is_extra || n_counted < p->max_features)) {
                 const int32_t feature = df_next_feature(p, shared, features);
@@ -336,25 +313,21 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_work
             df_find_median_cut(group, p, &shared->node, fit->columns, &fit->numbers, fit->codes, records, n, medians.order,
                                medians.max_records, workspace.features[f], workspace.total, workspace.drafts + f, codes_of(f),
                                room_of(f), medians.room, workspace.cuts + f);
-        group.each([&](int64_t item) {
-            for (int64_t f = item; f < n_tried; f += group.n_items) {
-                uint64_t *flags = workspace.flags + f * df_flag_words(p);
-                const df_local_codes codes = codes_of(f);
-                const df_cut_room room = room_of(f);
-                const int32_t feature = workspace.features[f];
-                if (!df_has_medians(p))
-                    df_find_cut(p, &shared->node, fit->columns, &fit->numbers, feature, workspace.total, workspace.drafts + f,
-                                codes, &room, workspace.cuts + f);
-                if (p->is_random || fit->columns[feature].kind == DF_CATEGORICAL) // not all have been taken
-                    for (uint32_t code = codes.after(0); code < p->max_entries; code = codes.after(code + 1))
-                        df_clear_entry(p, codes.planes + (int64_t) code * p->n_planes);
-                for (int64_t i = 0; i < df_flag_words(p); i++)
-                    flags[i] = 0;
-            }
+        df_for(group, 0, n_tried, [&](int64_t f) {
+            uint64_t *flags = workspace.flags + f * df_flag_words(p);
+            const df_local_codes codes = codes_of(f);
+            const df_cut_room room = room_of(f);
+            const int32_t feature = workspace.features[f];
+            if (!df_has_medians(p))
+                df_find_cut(p, &shared->node, fit->columns, &fit->numbers, feature, workspace.total, workspace.drafts + f,
+                            codes, &room, workspace.cuts + f);
+            if (p->is_random || fit->columns[feature].kind == DF_CATEGORICAL) // not all have been taken
+                for (uint32_t code = codes.after(0); code < p->max_entries; code = codes.after(code + 1))
+                    df_clear_entry(p, codes.planes + (int64_t) code * p->n_planes);
+            for (int64_t i = 0; i < df_flag_words(p); i++)
+                flags[i] = 0;
         });
-        group.each([&](int64_t item) {
-            if (item > 0)
-                return;
+        df_once(group, [&] {
             for (int64_t f = 0; f < n_tried; f++) {
                 if (workspace.cuts[f].is_constant) {
                     features.constant_stack[shared->n_constant++] = (uint32_t) workspace.features[f];
@@ -369,9 +342,7 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_work
             }
         });
     }
-    group.each([&](int64_t item) {
-        if (item > 0)
-            return;
+    df_once(group, [&] {
         df_undo_features(features.order, features.swapped, (uint32_t) shared->n_drawn);
         df_split *best = &shared->best;
         const df_open_node *open_node = &shared->node.open_node;
@@ -420,10 +391,7 @@ DF_INLINE void df_partition(const df_group &group, const df_fit *fit, const df_w
             if (item == 0)
                 shared->n_left = all;
         });
-    group.each([&](int64_t item) {
-        for (int64_t i = item; i < n; i += group.n_items)
-            records[i] = scratch[i];
-    });
+    df_for(group, 0, n, [&](int64_t i) { records[i] = scratch[i]; });
 }
 
 // Where a group works, in global memory.
@@ -446,19 +414,17 @@ DF_INLINE df_fit df_fill_subtree_cache(const df_group &group, const df_fit *fit,
     inside.codes = room.codes;
     inside.y = fit->y ? room.y : fit->y;
     inside.exact_weight = fit->exact_weight ? room.exact_weight : fit->exact_weight;
-    group.each([&](int64_t item) {
-        for (int64_t i = item; i < open_node->n; i += group.n_items) {
-            const uint32_t row = records[i].row;
-            const char *from = fit->codes + row * row_bytes;
-            char *to = room.codes + i * row_bytes;
-            memcpy(to, from, (size_t) row_bytes);
-            room.rows[i] = row;
-            for (int64_t o = 0; fit->y && o < fit->problem->n_outputs; o++)
-                room.y[i * fit->problem->n_outputs + o] = fit->y[row * fit->problem->n_outputs + o];
-            if (fit->exact_weight)
-                room.exact_weight[i] = fit->exact_weight[row];
-            records[i].row = (uint32_t) i;
-        }
+    df_for(group, 0, open_node->n, [&](int64_t i) {
+        const uint32_t row = records[i].row;
+        const char *from = fit->codes + row * row_bytes;
+        char *to = room.codes + i * row_bytes;
+        memcpy(to, from, (size_t) row_bytes);
+        room.rows[i] = row;
+        for (int64_t o = 0; fit->y && o < fit->problem->n_outputs; o++)
+            room.y[i * fit->problem->n_outputs + o] = fit->y[row * fit->problem->n_outputs + o];
+        if (fit->exact_weight)
+            room.exact_weight[i] = fit->exact_weight[row];
+        records[i].row = (uint32_t) i;
     });
     return inside;
 }
@@ -467,10 +433,7 @@ DF_INLINE void df_leave_subtree_cache(const df_group &group, const df_fit *fit, 
                                       const df_room &room)
 {
     df_record *records = fit->records + open_node->first;
-    group.each([&](int64_t item) {
-        for (int64_t i = item; i < open_node->n; i += group.n_items)
-            records[i].row = room.rows[records[i].row];
-    });
+    df_for(group, 0, open_node->n, [&](int64_t i) { records[i].row = room.rows[records[i].row]; });
 }
 
 // IN open_node : the subtree's root
@@ -482,9 +445,7 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_wor
 {
     df_shared *shared = workspace.shared;
     df_open_node *pending = room.pending;
-    group.each([&](int64_t item) {
-        if (item > 0)
-            return;
+    df_once(group, [&] {
         pending[0] = *open_node;
         pending[0].right = 0;
         shared->n_pending = 1;
@@ -492,16 +453,11 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_wor
         df_pop_constant_features(shared, room.features, 0);
     });
     while (shared->n_pending > 0) {
-        group.each([&](int64_t item) {
-            if (item == 0)
-                shared->node.open_node = pending[--shared->n_pending];
-        });
+        df_once(group, [&] { shared->node.open_node = pending[--shared->n_pending]; });
         df_open(group, fit, workspace);
         if (!shared->is_leaf)
             df_search(group, fit, workspace, room.features, medians, n_together);
-        group.each([&](int64_t item) {
-            if (item > 0)
-                return;
+        df_once(group, [&] {
             const df_open_node *at = &shared->node.open_node;
             df_grown *node = grown + shared->n_grown;
             if (at->right)
@@ -527,9 +483,7 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_wor
         });
         if (!shared->is_leaf) {
             df_partition(group, fit, workspace);
-            group.each([&](int64_t item) {
-                if (item > 0)
-                    return;
+            df_once(group, [&] {
                 const int32_t monotonic_cst = fit->columns[shared->best.feature].monotonic_cst;
                 for (int right = 1; right >= 0; right--) { // the left one comes next
                     df_open_node *child = pending + shared->n_pending++;
@@ -538,10 +492,7 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_wor
                 }
             });
         }
-        group.each([&](int64_t item) {
-            if (item == 0)
-                shared->n_grown++;
-        });
+        df_once(group, [&] { shared->n_grown++; });
     }
     return shared->n_grown;
 }

@@ -261,13 +261,11 @@ template <class Use> DF_INLINE void df_with_kind(const df_problem *p, Use use)
 DF_CALLED void df_add_up_outputs(const df_group &group, const df_problem *p, const df_record *records, int64_t n,
                                  const df_targets *targets, uint32_t *entry)
 {
-    group.each([&](int64_t item) {
-        for (int64_t i = item; i < n; i += group.n_items) {
-            const double *y = targets->y + (int64_t) records[i].row * p->n_outputs;
-            df_add_size(group, p, entry, records + i);
-            for (int64_t o = 0; o < p->n_outputs; o++)
-                df_addend_of(p, targets->outputs + o, y[o], records + i).add(group, p, entry);
-        }
+    df_for(group, 0, n, [&](int64_t i) {
+        const double *y = targets->y + (int64_t) records[i].row * p->n_outputs;
+        df_add_size(group, p, entry, records + i);
+        for (int64_t o = 0; o < p->n_outputs; o++)
+            df_addend_of(p, targets->outputs + o, y[o], records + i).add(group, p, entry);
     });
 }
 
@@ -295,14 +293,14 @@ DF_INLINE void df_add_up(const df_group &group, const df_problem *p, const df_re
         return;
     }
 #endif
-    group.each([&](int64_t item) {
-        if (!df_has_classes(p))
-            for (int64_t i = item; i < n; i += group.n_items)
-                df_add_draw<DF_SUMS>(group, p, entry, records + i);
-        else if (!p->is_unit)
-            for (int64_t i = item; i < n; i += group.n_items)
-                df_add_draw<DF_WEIGHTED_CLASSES>(group, p, entry, records + i);
-        else if (p->n_planes == 2) { // without waiting for memory
+    if (!df_has_classes(p))
+        df_for(group, 0, n, [&](int64_t i) { df_add_draw<DF_SUMS>(group, p, entry, records + i); });
+    else if (!p->is_unit)
+        df_for(group, 0, n, [&](int64_t i) { df_add_draw<DF_WEIGHTED_CLASSES>(group, p, entry, records + i); });
+    else if (p->n_planes > 2)
+        df_for(group, 0, n, [&](int64_t i) { df_add_draw<DF_UNIT_CLASSES>(group, p, entry, records + i); });
+    else // without waiting for memory
+        group.each([&](int64_t item) {
             uint32_t all = 0, second = 0;
             for (int64_t i = item; i < n; i += group.n_items) {
                 all += records[i].count;
@@ -310,10 +308,7 @@ DF_INLINE void df_add_up(const df_group &group, const df_problem *p, const df_re
             }
             df_add(group, entry, all - second);
             df_add(group, entry + 1, second);
-        } else
-            for (int64_t i = item; i < n; i += group.n_items)
-                df_add_draw<DF_UNIT_CLASSES>(group, p, entry, records + i);
-    });
+        });
 }
 
 // A node while its cuts are sought.
@@ -395,18 +390,10 @@ typedef struct {
 DF_INLINE df_extent df_target_extent(const df_group &group, const df_record *records, int64_t n)
 {
     df_extent extent;
-    extent.lowest = group.lowest<int32_t>([&](int64_t item) {
-        int32_t low = INT32_MAX;
-        for (int64_t i = item; i < n; i += group.n_items)
-            low = records[i].target < low ? records[i].target : low;
-        return low;
-    });
-    extent.highest = -1 - group.lowest<int32_t>([&](int64_t item) { // -1 - x of the lowest -1 - x: nothing overflows
-        int32_t low = INT32_MAX;
-        for (int64_t i = item; i < n; i += group.n_items)
-            low = -1 - records[i].target < low ? -1 - records[i].target : low;
-        return low;
-    });
+    const int32_t bound = INT32_MAX;
+    extent.lowest = df_lowest_over(group, 0, n, bound, [&](int64_t i) { return records[i].target; });
+    // -1 - x of the lowest -1 - x: nothing overflows.
+    extent.highest = -1 - df_lowest_over(group, 0, n, bound, [&](int64_t i) { return -1 - records[i].target; });
     return extent;
 }
 
@@ -415,28 +402,16 @@ template <class Group>
 DF_CALLED double df_lowest_y(const Group &group, const df_record *records, int64_t n, const double *y, int64_t stride,
                              double sign)
 {
-    return group.template lowest<double>([&](int64_t item) {
-        double low = sign * y[records[0].row * stride];
-        for (int64_t i = item; i < n; i += group.n_items) {
-            const double x = sign * y[records[i].row * stride];
-            low = x < low ? x : low;
-        }
-        return low;
-    });
+    const auto signed_y = [&](int64_t i) { return sign * y[records[i].row * stride]; };
+    return df_lowest_over(group, 0, n, signed_y(0), signed_y);
 }
 
 // The heaviest exact weight of some draws, one or more.
 template <class Group>
 DF_CALLED double df_max_weight(const Group &group, const df_record *records, int64_t n, const double *exact_weight)
 {
-    return -group.template lowest<double>([&](int64_t item) {
-        double low = -exact_weight[records[0].row];
-        for (int64_t i = item; i < n; i += group.n_items) {
-            const double x = -exact_weight[records[i].row];
-            low = x < low ? x : low;
-        }
-        return low;
-    });
+    const auto weight = [&](int64_t i) { return exact_weight[records[i].row]; };
+    return df_highest_over(group, 0, n, weight(0), weight);
 }
 
 // The median of some draws, as a key, and what is needed for the middle between two medians.
@@ -453,30 +428,15 @@ DF_CALLED df_median df_find_median(const Group &group, int64_t n, int64_t total,
 {
     const uint64_t all = ~(uint64_t) 0;
     const auto least_above = [&](uint64_t bound) { // or `all`
-        return group.template lowest<uint64_t>([&](int64_t item) {
-            uint64_t low = all;
-            for (int64_t i = item; i < n; i += group.n_items)
-                low = key(i) > bound && key(i) < low ? key(i) : low;
-            return low;
-        });
+        return df_lowest_over(group, 0, n, all, [&](int64_t i) { return key(i) > bound ? key(i) : all; });
     };
     const auto greatest_up_to = [&](uint64_t bound) {
-        return ~group.template lowest<uint64_t>([&](int64_t item) {
-            uint64_t low = all;
-            for (int64_t i = item; i < n; i += group.n_items)
-                low = key(i) <= bound && ~key(i) < low ? ~key(i) : low;
-            return low;
-        });
+        return ~df_lowest_over(group, 0, n, all, [&](int64_t i) { return key(i) <= bound ? ~key(i) : all; });
     };
     df_median median = {greatest_up_to(all), all, total};
     for (uint64_t lowest = least_above(0); lowest < median.key;) {
         const uint64_t middle = lowest + (median.key - lowest) / 2;
-        const int64_t weight_up_to = group.sum([&](int64_t item) {
-            int64_t sum = 0;
-            for (int64_t i = item; i < n; i += group.n_items)
-                sum += key(i) <= middle ? weight(i) : 0;
-            return sum;
-        });
+        const int64_t weight_up_to = df_sum_over(group, 0, n, [&](int64_t i) { return key(i) <= middle ? weight(i) : 0; });
         const uint64_t next = least_above(middle);
         if (df_has_half(weight_up_to, total))
             median = {greatest_up_to(middle), next, weight_up_to};
@@ -578,12 +538,7 @@ DF_CALLED double df_leaf_median(const Group &group, int64_t n, double lo, double
 {
     if (lo == hi)
         return lo;
-    const int64_t total = group.sum([&](int64_t item) {
-        int64_t sum = 0;
-        for (int64_t i = item; i < n; i += group.n_items)
-            sum += weight(i);
-        return sum;
-    });
+    const int64_t total = df_sum_over(group, 0, n, weight);
     const df_median median = df_find_median(group, n, total, [&](int64_t i) { return df_ordered_key64(y(i)); }, weight);
     return df_midpoint_of_medians(df_value64(median.key), df_value64(median.next), median.weight, total);
 }

@@ -26,25 +26,11 @@ DF_KERNEL df_draw_rows(const uint32_t *seeds, int64_t n_trees, int64_t n_rows, c
             const df_tree_block own = df_tree_block_at(at, n_rows);
             uint32_t *to = counts + own.tree * n_rows + own.first;
             df_draw_block_together(group, seeds[own.tree], own.block, own.n, n_draws[at], drawn);
-            const int64_t n = group.sum([&](int64_t item) {
-                int64_t n_of_item = 0;
-                for (int64_t i = item; i < own.n; i += group.n_items) {
-                    to[i] = drawn[i];
-                    n_of_item += drawn[i] > 0;
-                }
-                return n_of_item;
-            });
-            const int64_t least = group.lowest<int64_t>([&](int64_t item) {
-                int64_t least_of_item = 0;
-                for (int64_t i = item; i < own.n; i += group.n_items)
-                    least_of_item = -(int64_t) drawn[i] < least_of_item ? -(int64_t) drawn[i] : least_of_item;
-                return least_of_item;
-            });
-            group.each([&](int64_t item) {
-                if (item == 0) {
-                    n_drawn[at] = n;
-                    highest[at] = (uint32_t) -least;
-                }
+            const int64_t n = df_sum_over(group, 0, own.n, [&](int64_t i) { return (to[i] = drawn[i]) > 0; });
+            const int64_t most = df_highest_over(group, 0, own.n, (int64_t) 0, [&](int64_t i) { return (int64_t) drawn[i]; });
+            df_once(group, [&] {
+                n_drawn[at] = n;
+                highest[at] = (uint32_t) most;
             });
         }
     }
@@ -87,18 +73,13 @@ DF_KERNEL df_add_chunks(const df_problem *problem, const double *y, const df_out
             df_clear(group, entry, p->n_planes);
             const df_targets targets = df_targets_of(p, y, outputs, chunk.node);
             df_add_up(group, p, records + chunk.first, chunk.n, &targets, entry);
-            group.each([&](int64_t item) {
-                if (item == 0)
-                    df_read_entry<0>(p, entry, statistics + c * p->n_words);
-            });
+            df_once(group, [&] { df_read_entry<0>(p, entry, statistics + c * p->n_words); });
             if (!df_scales_records(p))
                 continue;
             const df_extent extent = df_target_extent(group, records + chunk.first, chunk.n);
-            group.each([&](int64_t item) {
-                if (item == 0) {
-                    extents[2 * c] = extent.lowest;
-                    extents[2 * c + 1] = extent.highest;
-                }
+            df_once(group, [&] {
+                extents[2 * c] = extent.lowest;
+                extents[2 * c + 1] = extent.highest;
             });
         }
     }
@@ -115,11 +96,9 @@ DF_KERNEL df_find_extents(const df_record *records, const df_chunk *chunks, int6
             for (int64_t o = 0; o < n_outputs; o++) {
                 const double lo = df_lowest_y(group, records + chunk.first, chunk.n, y + o, n_outputs, 1.0);
                 const double hi = -df_lowest_y(group, records + chunk.first, chunk.n, y + o, n_outputs, -1.0);
-                group.each([&](int64_t item) {
-                    if (item == 0) {
-                        extents[2 * (c * n_outputs + o)] = lo;
-                        extents[2 * (c * n_outputs + o) + 1] = hi;
-                    }
+                df_once(group, [&] {
+                    extents[2 * (c * n_outputs + o)] = lo;
+                    extents[2 * (c * n_outputs + o) + 1] = hi;
                 });
             }
         }
@@ -136,10 +115,7 @@ DF_KERNEL df_requantise(df_record *records, const df_chunk *chunks, int64_t n_ch
             const df_chunk chunk = chunks[c];
             const df_quantiser scale = df_quantiser_of(open_nodes[chunk.node].centre, open_nodes[chunk.node].exponent);
             df_record *own = records + chunk.first;
-            group.each([&](int64_t item) {
-                for (int64_t i = item; i < chunk.n; i += group.n_items)
-                    own[i].target = df_quantised(&scale, y[own[i].row]);
-            });
+            df_for(group, 0, chunk.n, [&](int64_t i) { own[i].target = df_quantised(&scale, y[own[i].row]); });
         }
     }
 }
@@ -156,10 +132,7 @@ DF_KERNEL df_find_max_weights(const df_record *records, const df_chunk *chunks, 
             double found = INFINITY;
             if (first >= 0)
                 found = df_max_weight(group, records + chunk.first, chunk.n, exact_weight + first);
-            group.each([&](int64_t item) {
-                if (item == 0)
-                    max_weight[c] = found;
-            });
+            df_once(group, [&] { max_weight[c] = found; });
         }
     }
 }
@@ -175,9 +148,8 @@ DF_KERNEL df_weigh_draws(df_record *records, const df_chunk *chunks, int64_t n_c
             const df_open_node *open_node = open_nodes + chunk.node;
             const df_quantiser weight_quantiser = df_weight_quantiser_of(open_node->weight_shift);
             df_record *own = records + chunk.first;
-            group.each([&](int64_t item) {
-                for (int64_t i = item; i < chunk.n; i += group.n_items)
-                    own[i].weight = df_node_weight(&weight_quantiser, exact_weight[open_node->first_weight + own[i].row]);
+            df_for(group, 0, chunk.n, [&](int64_t i) {
+                own[i].weight = df_node_weight(&weight_quantiser, exact_weight[open_node->first_weight + own[i].row]);
             });
         }
     }
@@ -197,11 +169,9 @@ DF_KERNEL df_find_key_ranges(const df_problem *problem, const df_column *columns
             uint64_t range[2] = {1, 0};
             if (column->key_bits)
                 df_key_range(group, problem, codes, records + chunk.first, chunk.n, feature, df_missing_code(column), range);
-            group.each([&](int64_t item) {
-                if (item == 0) {
-                    ranges[2 * at] = range[0];
-                    ranges[2 * at + 1] = range[1];
-                }
+            df_once(group, [&] {
+                ranges[2 * at] = range[0];
+                ranges[2 * at + 1] = range[1];
             });
         }
     }
@@ -391,9 +361,7 @@ DF_KERNEL df_find_median_cuts(const df_problem *problem, const df_column *column
             const df_cut_room cut_room = {words + at * 3 * p->n_words, keys + at * p->max_categories,
                                           ranked + at * p->max_categories, subsets + at * p->subset_words, 0};
             const df_target_order order = {rank + first, target + first, weight + first};
-            group.each([&](int64_t item) {
-                if (item > 0)
-                    return;
+            df_once(group, [&] {
                 room.state->node.open_node = open_nodes[number];
                 df_measure_node(p, total, outputs + (outputs ? number * p->n_outputs : 0), &room.state->node);
             });
@@ -417,10 +385,7 @@ DF_KERNEL df_count_left(const df_problem *problem, const df_column *columns, con
             const df_left_test test = df_test_of(problem, columns, codes, cuts + chunk.node,
                                                  subsets + chunk.node * problem->subset_words);
             const int64_t n = df_tell_sides(group, test, records + chunk.first, chunk.n, sides + chunk.first);
-            group.each([&](int64_t item) {
-                if (item == 0)
-                    n_left[c] = n;
-            });
+            df_once(group, [&] { n_left[c] = n; });
         }
     }
 }
@@ -449,10 +414,7 @@ DF_INLINE void df_copy(const df_group &group, const Draw *scratch, const df_chun
 {
     for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
         const df_chunk chunk = chunks[c];
-        group.each([&](int64_t item) {
-            for (int64_t i = item; i < chunk.n; i += group.n_items)
-                draws[chunk.first + i] = scratch[chunk.first + i];
-        });
+        df_for(group, 0, chunk.n, [&](int64_t i) { draws[chunk.first + i] = scratch[chunk.first + i]; });
     }
 }
 
@@ -522,10 +484,7 @@ DF_KERNEL df_grow_subtrees(const df_problem *problem, const df_column *columns, 
                                       subsets + 2 * open_node->first * problem->subset_words, room, search, n_together);
             if (block)
                 df_leave_subtree_cache(group, &fit, open_node, room);
-            group.each([&](int64_t item) {
-                if (item == 0)
-                    n_grown[i] = n;
-            });
+            df_once(group, [&] { n_grown[i] = n; });
         }
     }
 }
@@ -538,13 +497,11 @@ DF_KERNEL df_gather_nodes(const df_grown *grown, const uint64_t *subsets, int64_
     DF_EACH_GROUP(group)
     {
         for (int64_t s = group.number; s < n_nodes; s += group.n_groups)
-            group.each([&](int64_t item) {
-                for (int64_t i = item; i < n_grown[s]; i += group.n_items) {
-                    const int64_t from = 2 * open_nodes[s].first + i, to = firsts[s] + i;
-                    gathered[to] = grown[from];
-                    for (int64_t k = 0; k < subset_words; k++)
-                        gathered_subsets[to * subset_words + k] = subsets[from * subset_words + k];
-                }
+            df_for(group, 0, n_grown[s], [&](int64_t i) {
+                const int64_t from = 2 * open_nodes[s].first + i, to = firsts[s] + i;
+                gathered[to] = grown[from];
+                for (int64_t k = 0; k < subset_words; k++)
+                    gathered_subsets[to * subset_words + k] = subsets[from * subset_words + k];
             });
     }
 }
@@ -557,13 +514,11 @@ DF_KERNEL df_describe_nodes(const df_column *columns, const double *values, cons
 {
     DF_EACH_GROUP(group)
     {
-        group.each([&](int64_t item) {
-            for (int64_t i = group.number * group.n_items + item; i < n; i += group.n_groups * group.n_items) {
-                feature[i] = nodes[i].feature;
-                threshold[i] = df_threshold_of(nodes + i, columns, (int) where, values, highs);
-                missing_left[i] = nodes[i].feature >= 0 && nodes[i].missing_left;
-                first[i] = nodes[i].first;
-            }
+        df_for_all(group, n, [&](int64_t i) {
+            feature[i] = nodes[i].feature;
+            threshold[i] = df_threshold_of(nodes + i, columns, (int) where, values, highs);
+            missing_left[i] = nodes[i].feature >= 0 && nodes[i].missing_left;
+            first[i] = nodes[i].first;
         });
     }
 }
@@ -581,15 +536,16 @@ DF_KERNEL df_find_leaf_words(const df_problem *problem, const double *y, const d
     {
         const df_fit fit = {problem, (const df_column *) 0, {0, 0, 0, 0}, (const char *) 0, y, exact_weight, records,
                             (df_record *) 0, outputs};
-        group.each([&](int64_t item) {
-            const df_alone alone;
-            for (int64_t i = group.number * group.n_items + item; i < n; i += group.n_groups * group.n_items)
-                if (nodes[numbers[i]].n <= alone_up_to)
-                    df_leaf_words_of(alone, &fit, nodes + numbers[i], words + i * n_leaf_words, high ? high + i * n_leaf_words : high);
+        const auto find = [&](const auto &items, int64_t i) {
+            df_leaf_words_of(items, &fit, nodes + numbers[i], words + i * n_leaf_words, high ? high + i * n_leaf_words : high);
+        };
+        df_for_all(group, n, [&](int64_t i) {
+            if (nodes[numbers[i]].n <= alone_up_to)
+                find(df_alone(), i);
         });
         for (int64_t i = group.number; i < n; i += group.n_groups)
             if (nodes[numbers[i]].n > alone_up_to)
-                df_leaf_words_of(group, &fit, nodes + numbers[i], words + i * n_leaf_words, high ? high + i * n_leaf_words : high);
+                find(group, i);
     }
 }
 
