@@ -356,7 +356,7 @@ class BoostingDriver(Driver):
         some = nodes[asked]
         shifts = np.zeros(len(some), np.int32)
         if self.weights.exact is not None:
-            shifts = boosting.shifts_of_weights(self.shard.max_weight(some))
+            shifts = arrays.shifts_if_light(shifts, self.shard.max_weight(some))
         for k in range(len(self.words)):
             steps = self._steps(some, k, shifts)
             values[asked, k] = boosting.values_of_steps(steps, self.rules.learning_rate, *self._step_limits)

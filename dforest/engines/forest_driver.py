@@ -87,9 +87,10 @@ class ForestDriver(Driver):
         if not self.shard.has_exact_weights:
             return
         max_weight = self.shard.max_weight(open_nodes)
-        nodes = np.flatnonzero(arrays.are_light(open_nodes, max_weight))
+        shifts = arrays.shifts_if_light(open_nodes["weight_shift"], max_weight)
+        nodes = np.flatnonzero(shifts != open_nodes["weight_shift"])
         if len(nodes):
-            open_nodes["weight_shift"][nodes] = arrays.weight_shifts(max_weight[nodes])
+            open_nodes["weight_shift"] = shifts
             self.shard.requantise_weights(open_nodes[nodes])
 
     def _unscaled(self, n_nodes):

@@ -36,8 +36,8 @@ from dforest.rules.records cimport (
 )
 from dforest.rules.class_fractions cimport df_bound_fraction
 from dforest.rules.weights cimport (
-    df_draws_word, df_finalize_weights, df_fine_shift, df_low_weight_below, df_node_weight, df_offset_bits, df_parts_of,
-    df_parts_value, df_shifted_exact, df_weight_parts, df_weight_quantiser_of, df_weight_shift,
+    df_draws_word, df_finalize_weights, df_fine_shift, df_node_weight, df_offset_bits, df_parts_of, df_parts_value,
+    df_shift_if_low_weight, df_shifted_exact, df_weight_parts, df_weight_quantiser_of,
 )
 
 from dforest.rules.records import record
@@ -67,14 +67,9 @@ def shifted_weights(const int64_t[:] weights not None, const int32_t[:] shifts n
     return np.array([df_shifted_weight(weights[i], shifts[i]) for i in range(weights.shape[0])], np.float64)
 
 
-def are_light(const df_open_node[::1] open_nodes not None, const double[::1] max_weight not None):
-    """Whether the weights of nodes need other shifts, given the heaviest exact weight of each: ndarray of bool."""
-    return np.array([max_weight[i] < df_low_weight_below(open_nodes[i].weight_shift) for i in range(open_nodes.shape[0])], bool)
-
-
-def weight_shifts(const double[::1] max_weight not None):
-    """The shifts of nodes' weights, given the heaviest exact weight of each: ndarray of int32."""
-    return np.array([df_weight_shift(max_weight[i]) for i in range(max_weight.shape[0])], np.int32)
+def shifts_if_light(const int32_t[:] shifts not None, const double[::1] max_weight not None):
+    """The shifts of nodes' weights, given their parents', or 0, and the heaviest exact weight of each node: ndarray of int32."""
+    return np.array([df_shift_if_low_weight(shifts[i], max_weight[i]) for i in range(shifts.shape[0])], np.int32)
 
 
 def fine_shifts(const double[::1] max_weight not None):

@@ -17,7 +17,6 @@ from dforest.rules.boost cimport (
 from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_clip, df_midpoint_prediction
 from dforest.rules.ordered_keys cimport df_ordered_key64, df_value64
 from dforest.rules.records cimport df_gradient_sums
-from dforest.rules.weights cimport df_shift_if_low_weight
 
 SPILL, WEIGHTED_SPILL = DF_SPILL, DF_WEIGHTED_SPILL    # the most rows of a word, without and with integer weights
 WIDE = int(df_packing.DF_WIDE_WORDS)
@@ -253,11 +252,6 @@ def bounds_of_values(const double[:, ::1] values not None, const int64_t[::1] pa
                 of_child = df_child_bounds(own, side, monotonic_csts[i], midpoint)
                 out[children[i, side], k, 0], out[children[i, side], k, 1] = of_child.lower, of_child.upper
     return result
-
-
-def shifts_of_weights(const double[::1] max_weight not None):
-    """The shifts of nodes' weights (weights.h), given the heaviest exact ones; 0 of nodes that are not light: ndarray of int32."""
-    return np.array([df_shift_if_low_weight(max_weight[i]) for i in range(max_weight.shape[0])], np.int32)
 
 
 def bytes_of_quantile(const int64_t[:, ::1] weights not None, int64_t[::1] before not None, const int64_t[::1] totals not None,

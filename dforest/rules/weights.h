@@ -33,9 +33,9 @@ static inline int32_t df_weight_shift(double max_weight) {
     return df_scale_exponent(max_weight, DF_WEIGHT_BITS) + DF_ROOT_SHIFT;
 }
 
-/* The shift of a node by itself: 0 unless it is light. */
-static inline int32_t df_shift_if_low_weight(double max_weight) {
-    return max_weight < df_low_weight_below(0) ? df_weight_shift(max_weight) : 0;
+/* The shift of a node whose parent has some shift, or that is by itself, 0: the same, unless it is too high for the node's weights. */
+static inline int32_t df_shift_if_low_weight(int32_t shift, double max_weight) {
+    return max_weight < df_low_weight_below(shift) ? df_weight_shift(max_weight) : shift;
 }
 
 /* The shift of fine integers. */

@@ -8,7 +8,7 @@ cdef extern from "rules/weights.h" nogil:
         DF_ROOT_SHIFT
     double df_low_weight_below(int32_t shift)
     int32_t df_weight_shift(double max_weight)
-    int32_t df_shift_if_low_weight(double max_weight)
+    int32_t df_shift_if_low_weight(int32_t shift, double max_weight)
     int32_t df_fine_shift(double max_weight)
     int32_t df_median_shift(int32_t fine_shift, int64_t n_draws)
     int df_offset_bits(int64_t n_draws)

@@ -59,8 +59,9 @@ def as_received(codes, records, y, exact_weight, open_nodes, seed):
 def root_weight(records, exact_weight):
     """The weight of all draws of a tree, in the units of all rows."""
     weight, shift = records["weight"].astype(np.int64), 0
-    if exact_weight is not None and exact_weight.max() < 2.0**1014:
-        shift = int(arrays.weight_shifts(exact_weight.max(keepdims=True))[0])
+    if exact_weight is not None:
+        (shift,) = arrays.shifts_if_light(np.zeros(1, np.int32), exact_weight.max(keepdims=True)).tolist()
+    if shift:
         weight = np.maximum(1, np.rint(np.ldexp(exact_weight, shift - 992))).astype(np.int64)
     return np.ldexp(float((records["count"] * weight).sum()), -shift)
 

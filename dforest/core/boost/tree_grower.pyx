@@ -160,7 +160,7 @@ cdef class TreeGrower:
             return 0
         for i in range(n):
             max_weight = max(max_weight, self.fit.exact_weight[first + i if rows == NULL else <int64_t> rows[i]])
-        return df_shift_if_low_weight(max_weight)
+        return df_shift_if_low_weight(0, max_weight)
 
     cdef int weigh_nodes(self) except -1 nogil:
         """Find the values of all nodes, one depth after another as they share rows, and keep those of leaves within bounds.

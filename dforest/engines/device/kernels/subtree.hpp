@@ -141,10 +141,9 @@ DF_INLINE int32_t df_next_feature(const df_problem *p, df_shared *shared, const 
 DF_INLINE void df_requantise_weights(const df_group &group, const df_fit *fit, df_open_node *open_node, df_record *records)
 {
     const int64_t n = open_node->n;
-    const double max_weight = df_max_weight(group, records, n, fit->exact_weight);
-    if (!(max_weight < df_low_weight_below(open_node->weight_shift)))
+    const int32_t shift = df_shift_if_low_weight(open_node->weight_shift, df_max_weight(group, records, n, fit->exact_weight));
+    if (shift == open_node->weight_shift)
         return;
-    const int32_t shift = df_weight_shift(max_weight);
     const df_quantiser weight_quantiser = df_weight_quantiser_of(shift);
     df_for(group, 0, n, [&](int64_t i) { records[i].weight = df_node_weight(&weight_quantiser, fit->exact_weight[records[i].row]); });
     df_once(group, [&] { open_node->weight_shift = shift; });
