@@ -88,51 +88,27 @@ def count_draws(const df_grown[::1] nodes not None, const df_record[::1] records
     return result
 
 
-def class_parts(const df_grown[::1] nodes not None, const df_record[::1] records not None,
-                const double[::1] exact_weight not None, const int32_t[::1] shifts not None, int64_t n_classes):
-    """Sums of the fine integers of nodes by class.
+def finalize_classes(int64_t[:, ::1] words not None, int64_t[:, ::1] high not None, const int32_t[::1] shifts not None, columns):
+    """Make of fine integers, added up in two parts, what leaves of classes keep.
 
     Parameters
     ----------
-    nodes : ndarray of shape (n_nodes,), dtype df_grown
-    records : ndarray of shape (n_records,), dtype df_record
-    exact_weight : ndarray, dtype float64
-        Those of a tree's rows begin at `first_weight` of its nodes.
+    words : ndarray of shape (n_nodes, n_words), dtype int64
+        The nodes' draws, and the lower parts; changed to what leaves keep.
+    high : ndarray of shape (n_nodes, n_words), dtype int64
+        The higher parts; the last word says nothing.
     shifts : ndarray of shape (n_nodes,), dtype int32
         `fine_shifts` of the nodes.
-    n_classes : int
-
-    Returns
-    -------
-    ndarray of shape (n_nodes, 2, n_classes), dtype int64
-        Their lower parts and the higher ones.
+    columns : sequence of slice
+        The classes of each output.
     """
-    cdef Py_ssize_t i, k
-    cdef int64_t weight
-    cdef df_quantiser weight_quantiser
-    cdef df_weight_parts parts
-    result = np.zeros((nodes.shape[0], 2, n_classes), np.int64)
-    cdef int64_t[:, :, ::1] out = result
-    for i in range(nodes.shape[0]):
-        weight_quantiser = df_weight_quantiser_of(shifts[i])
-        for k in range(nodes[i].first, nodes[i].first + nodes[i].n):
-            weight = df_shifted_exact(&weight_quantiser, exact_weight[nodes[i].first_weight + records[k].row])
-            parts = df_parts_of(weight, records[k].count)
-            out[i, 0, records[k].target] += parts.low
-            out[i, 1, records[k].target] += parts.high
-    return result
-
-
-def class_words(const int64_t[::1] n_draws not None, const int64_t[:, :, ::1] parts not None, const int32_t[::1] shifts not None):
-    """What nodes keep as leaves of classes, given their draws, `class_parts` and its shifts: ndarray of (n_nodes, n_words)."""
-    cdef Py_ssize_t i, n_classes = parts.shape[2]
-    cdef int excess
-    result = np.empty((parts.shape[0], 1 + n_classes), np.int64)
-    cdef int64_t[:, ::1] out = result
-    for i in range(parts.shape[0]):
-        excess = df_finalize_weights(&parts[i, 0, 0], &parts[i, 1, 0], n_classes, &out[i, 1])
-        out[i, 0] = df_draws_word(n_draws[i], shifts[i] - excess)
-    return result
+    cdef Py_ssize_t i, first, n
+    cdef int excess = 0
+    for i in range(words.shape[0]):
+        for own in columns:                # each has the same weight, and so the same excess
+            first, n = own.start, own.stop - own.start
+            excess = df_finalize_weights(&words[i, 1 + first], &high[i, first], n, &words[i, 1 + first])
+        words[i, 0] = df_draws_word(words[i, 0], shifts[i] - excess)
 
 
 def bound_fractions(int64_t[:, ::1] words not None, const df_grown[::1] nodes not None):
@@ -326,7 +302,7 @@ def leaf_sums(const df_grown[::1] nodes not None, const df_record[::1] records n
     is_wide : bool
         Whether sums of integer targets have two words.
     exact_weight, shifts : ndarray, optional
-        As of `class_parts`. None: the records' weights are exact.
+        Those of a tree's rows begin at `first_weight` of its nodes; `fine_shifts`. None: the records' weights are exact.
     n_draws : ndarray of shape (n_nodes,), dtype int64, optional
         Of each node in all shards.
 

@@ -397,18 +397,22 @@ class ForestShard(DeviceShard):
         Draws and class weights; or draws, weight, and the bits of a value for each output and of the impurity. Of a node without
         draws all words are 0.
         """
-        return self._leaf_words(self.device.array(nodes), np.arange(len(nodes)))
+        return self._leaf_words(self.device.array(nodes), np.arange(len(nodes)))[0]
 
-    def _leaf_words(self, nodes, numbers):
-        """What some of `nodes`, on the device, keep as leaves."""
+    def class_parts(self, nodes, shifts):
+        """`leaf_words` of classes with exact weights, in two parts (`rules/weights.h`), given the shifts of fine integers."""
+        return self._leaf_words(self.device.array(nodes), np.arange(len(nodes)), self.device.array(shifts))
+
+    def _leaf_words(self, nodes, numbers, shifts=None):
+        """What some of `nodes`, on the device, keep as leaves: (words, what is beside these, which is of use with `shifts`)."""
         t, n = self.training, len(numbers)
         words = self.device.empty((n, self.layout.n_leaf_words), np.int64)
         high = self.device.empty(words.shape, np.int64) if self.has_exact_weights else None
         if n:
             self._run("df_find_leaf_words", n, t.problem_there, t.y, self.exact_weight, t.outputs, self.records, nodes,
-                      self.device.array(numbers), n, self.tuning.alone_up_to, self.layout.n_leaf_words, words,
+                      self.device.array(numbers), shifts, n, self.tuning.alone_up_to, self.layout.n_leaf_words, words,
                       high)  # fmt: skip
-        return words.get()
+        return words.get(), None if shifts is None else high.get()
 
     def grow_subtrees(self, open_nodes):
         """Grow all that is below nodes of few records: `dforest.engines.nodes.Subtrees`, in the order of the nodes."""
@@ -457,7 +461,7 @@ class ForestShard(DeviceShard):
                         *described)  # fmt: skip
         feature, thresholds, missing_left, firsts = (array.get() for array in described)
         keeping = self.layout.with_words(feature)
-        words = self._leaf_words(nodes, keeping)
+        words, _ = self._leaf_words(nodes, keeping)
         if self.layout.bounds_fractions:
             arrays.bound_fractions(words, nodes.get()[keeping])
         nodes = self.layout.nodes_of(feature, thresholds, missing_left.view(np.bool_), gathered.get(), words)

@@ -185,24 +185,16 @@ class RankForestShard(RankShard):
         local = self.local_nodes(nodes)
         if self._has_classes and exact_weight is None:
             return self.ranks.sum(self.local.leaf_words(local))
-        records, shifts, n_draws = self.local.records.get(), None, None
+        shifts = None
         if exact_weight is not None:
-            n_draws = self.ranks.sum(arrays.count_draws(local, records))
             shifts = arrays.fine_shifts(self.ranks.greatest(self.local.max_weight(_open_nodes(local))))
         if self._has_classes:
-            return self._class_words(local, records, exact_weight, shifts, n_draws)
+            words, high = (self.ranks.sum(part) for part in self.local.class_parts(local, shifts))
+            arrays.finalize_classes(words, high, shifts, self.layout.objective.weight_columns)
+            return words
+        records = self.local.records.get()
+        n_draws = None if shifts is None else self.ranks.sum(arrays.count_draws(local, records))
         return self._number_words(nodes, local, records, exact_weight, shifts, n_draws)
-
-    def _class_words(self, local, records, exact_weight, shifts, n_draws):
-        """`leaf_words` of classes with exact weights, output by output."""
-        words = []
-        for columns, y in zip(self.layout.objective.weight_columns, self._targets_by_output(), strict=True):
-            if y is not None:
-                records = records.copy()
-                records["target"] = y[records["row"]]
-            parts = arrays.class_parts(local, records, exact_weight, shifts, columns.stop - columns.start)
-            words.append(arrays.class_words(n_draws, self.ranks.sum(parts), shifts))
-        return np.hstack([words[0], *(of_output[:, 1:] for of_output in words[1:])])  # draws and shift are those of each
 
     def _number_words(self, nodes, local, records, exact_weight, shifts, n_draws):
         """`leaf_words` of numbers: those of each output, put together."""
@@ -226,7 +218,7 @@ class RankForestShard(RankShard):
         ]))  # fmt: skip
 
     def _targets_by_output(self):
-        """The exact targets, or class numbers, of each output, contiguous; None: they are in the records."""
+        """The exact targets of each output, contiguous."""
         n_outputs = self.layout.n_outputs
         return [self._y] if n_outputs == 1 else [np.ascontiguousarray(self._y[:, o]) for o in range(n_outputs)]
 

@@ -6,25 +6,28 @@
 
 enum { DF_FEW_CLASSES = 4 };   // a pass over the draws for each, as all items would wait to add to the same few words
 
-// Draws need not have the node's targets and weights, only its rows. Exact weights are kept by a shift of the leaf's own.
+// Draws need not have the node's targets and weights, only its rows. Exact weights are kept by a shift of the leaf's own. Of classes
+// it may be given, as a leaf has draws of other shards too: their weights are then left in two parts, words[1 + k] and high[k].
 //
+// IN given_shift : of fine integers, or NULL
 // OUT words : [n_words - 1] classes; [3 + n_outputs] otherwise; high : [n_words - 2] scratch, of classes with exact weights
 template <class Group>
-DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_grown *grown, int64_t *words, int64_t *high)
+DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_grown *grown, const int32_t *given_shift,
+                                int64_t *words, int64_t *high)
 {
     const df_problem *p = fit->problem;
     const df_record *records = fit->records + grown->first;
     const int64_t n = grown->n;
     const double *exact = n > 0 && fit->exact_weight && grown->first_weight >= 0 ? fit->exact_weight + grown->first_weight : 0;
     const auto sum_of = [&](auto of) { return df_sum_over(group, 0, n, of); };
-    const int32_t shift = exact ? df_fine_shift(df_max_weight(group, records, n, exact)) : 0;
+    const int32_t shift = given_shift ? *given_shift : exact ? df_fine_shift(df_max_weight(group, records, n, exact)) : 0;
     const df_quantiser fine = df_weight_quantiser_of(shift), of_node = df_weight_quantiser_of(grown->weight_shift);
     const auto fine_weight = [&](int64_t i) { return df_shifted_exact(&fine, exact[records[i].row]); };
     const auto weight_in_node = [&](int64_t i) {
         return (int64_t) (exact ? df_node_weight(&of_node, exact[records[i].row]) : records[i].weight);
     };
     const df_output *outputs = fit->outputs;
-    if (df_has_classes(p) && !df_has_outputs(p) && !exact && p->n_words - 2 <= DF_FEW_CLASSES && group.n_items > 1) {
+    if (df_has_classes(p) && !df_has_outputs(p) && !high && p->n_words - 2 <= DF_FEW_CLASSES && group.n_items > 1) {
         for (int64_t k = 0; k < p->n_words - 1; k++) {
             const int64_t sum = sum_of([&](int64_t i) {
                 if (k == 0)
@@ -44,7 +47,7 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
                 use(outputs[o].first - DF_OUTPUT_WORDS + (int64_t) fit->y[records[i].row * p->n_outputs + o]);
         };
         df_for(group, 0, p->n_words - 1, [&](int64_t k) { words[k] = 0; });
-        df_for(group, 0, exact ? p->n_words - 2 : 0, [&](int64_t k) { high[k] = 0; });
+        df_for(group, 0, high ? p->n_words - 2 : 0, [&](int64_t k) { high[k] = 0; });
         df_for(group, 0, n, [&](int64_t i) {
             df_add_shared(group, words, records[i].count);
             const df_weight_parts parts = exact ? df_parts_of(fine_weight(i), records[i].count)
@@ -55,7 +58,7 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
                     df_add_shared(group, high + k, parts.high);
             });
         });
-        if (!exact)
+        if (!exact || given_shift)
             return;
         df_once(group, [&] {
             int excess = 0; // that of each output, as their weights have one sum

@@ -525,19 +525,19 @@ DF_KERNEL df_describe_nodes(const df_column *columns, const double *values, cons
 
 // What nodes keep as leaves. Those of up to `alone_up_to` records are done by an item each, the others by a group.
 //
-// IN outputs : [n_outputs] their words, if there are several; numbers : [n] which of `nodes`
-// OUT words : [n, n_leaf_words]; high : [n, n_leaf_words] scratch, if there are exact weights
+// IN outputs : [n_outputs] their words, if there are several; numbers : [n] which of `nodes`; shifts : [n] given ones, or NULL
+// OUT words : [n, n_leaf_words]; high : [n, n_leaf_words] see df_leaf_words_of; NULL without exact weights
 DF_KERNEL df_find_leaf_words(const df_problem *problem, const double *y, const double *exact_weight, const df_output *outputs,
-                               df_record *records, const df_grown *nodes, const int64_t *numbers, int64_t n, int64_t alone_up_to,
-                               int64_t n_leaf_words, int64_t *words, int64_t *high,
-                         DF_LOCAL)
+                             df_record *records, const df_grown *nodes, const int64_t *numbers, const int32_t *shifts, int64_t n,
+                             int64_t alone_up_to, int64_t n_leaf_words, int64_t *words, int64_t *high, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         const df_fit fit = {problem, (const df_column *) 0, {0, 0, 0, 0}, (const char *) 0, y, exact_weight, records,
                             (df_record *) 0, outputs};
         const auto find = [&](const auto &items, int64_t i) {
-            df_leaf_words_of(items, &fit, nodes + numbers[i], words + i * n_leaf_words, high ? high + i * n_leaf_words : high);
+            df_leaf_words_of(items, &fit, nodes + numbers[i], shifts ? shifts + i : shifts, words + i * n_leaf_words,
+                             high ? high + i * n_leaf_words : high);
         };
         df_for_all(group, n, [&](int64_t i) {
             if (nodes[numbers[i]].n <= alone_up_to)
