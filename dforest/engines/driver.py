@@ -129,9 +129,6 @@ class Driver(ABC):
             if self.table["cut"]["feature"][number] >= 0:
                 queue.push(at, self.table["score"][number], self.table["unit"][number])
 
-        def is_divided(at):
-            return self.table["children"][numbers[at]].any()
-
         def enter(number, parent, is_right):
             numbers.append(number)
             wait(queue.note(parent, is_right))
@@ -139,15 +136,17 @@ class Driver(ABC):
         enter(root, -1, False)
         while len(queue) and n_leaves < self.rules.max_leaf_nodes:
             at = queue.pop()
-            if not is_divided(at):
+            left, right = self.table["children"][numbers[at]].tolist()
+            if left == 0:  # it is not divided yet
                 wait(at)
                 best = queue.first(min(self.rules.max_leaf_nodes - n_leaves, self.ahead(n_leaves)))
-                yield [numbers[some] for some in best if not is_divided(some)]
+                best = np.array([numbers[some] for some in best])
+                yield best[self.table["children"][best, 0] == 0].tolist()
                 continue
             self.table["is_split"][numbers[at]] = True
             n_leaves += 1
-            for side, child in enumerate(self.table["children"][numbers[at]].tolist()):
-                enter(child, at, bool(side))
+            enter(left, at, False)
+            enter(right, at, True)
 
     def _enter(self, nodes, parents):
         """Evaluate new nodes, but for those whose subtrees the shard grows; return references to all."""

@@ -37,6 +37,15 @@ def kernel_criterion(problem):
     return problem.objective.make_criterion(name, problem.criterion.is_wide)
 
 
+def table_of(columns):
+    """What every kernel knows of columns: ndarray of shape (n_features,), dtype df_column."""
+    table = np.zeros(len(columns), record("df_column"))
+    table["n_codes"] = [len(column.values) for column in columns]
+    table["has_missing"] = [column.has_missing for column in columns]
+    table["kind"] = [int(column.kind) for column in columns]
+    return table
+
+
 class Layout:
     """That of one problem.
 
@@ -102,13 +111,11 @@ class Layout:
         self.max_entries = max(KEY_ENTRIES if c.has_keys else len(c.values) + c.has_missing for c in columns)
         self.max_categories = max((len(c.values) for c in columns if int(c.kind) == constants()["DF_CATEGORICAL"]), default=0)
         self.subset_words = -(-self.max_categories // 64)
-        self.table = table = np.zeros(len(columns), record("df_column"))
-        n_values = np.array([len(column.values) for column in columns])
-        table["n_codes"] = [KEY_ENTRIES - 1 if column.has_keys else len(column.values) for column in columns]
+        self.table = table = table_of(columns)
+        n_values = table["n_codes"].astype(np.int64)
         table["first"] = np.cumsum(n_values) - n_values
         table["key_bits"] = [8 * column.codes.dtype.itemsize if column.has_keys else 0 for column in columns]
-        table["has_missing"] = [column.has_missing for column in columns]
-        table["kind"] = [int(column.kind) for column in columns]
+        table["n_codes"][table["key_bits"] > 0] = KEY_ENTRIES - 1
         table["monotonic_cst"] = problem.monotonic_csts
         table["first_rank"], self.n_label_orders, self.n_label_ranks = -1, 1, 0
         if isinstance(problem.sampling, WithLabelOrder):

@@ -14,6 +14,7 @@ from dforest.engines.device.coding import codes_there
 from dforest.engines.device.shard import DeviceShard, by_node
 from dforest.engines.device.training import rows_of_codes
 from dforest.engines.families import Families, row_ranges_of
+from dforest.engines.layout import table_of
 from dforest.engines.nodes import range_entries
 from dforest.engines.rows import RowShare
 from dforest.engines.work_items import NO_SUBSET, BestCuts, WorkItems, first_of_each, offsets
@@ -76,11 +77,7 @@ class BoostingShard(DeviceShard):
         numbers = constants()
         self.room_numbers = numbers["DF_ROOM_NUMBERS"] + numbers["DF_OUTPUT_NUMBERS"] * (self.n_outputs > 1)
         self.places = (np.arange(len(columns)) + np.cumsum(self.is_wide) - self.is_wide).astype(np.int32)
-        table = np.zeros(len(columns), record("df_column"))
-        table["n_codes"] = [len(column.values) for column in columns]
-        table["has_missing"] = [column.has_missing for column in columns]
-        table["kind"] = [int(column.kind) for column in columns]
-        self.columns = device.array(table)
+        self.columns = device.array(table_of(columns))
         self.places_there = device.array(self.places)
         self.codes = codes_there(columns)
         if self.codes is None:

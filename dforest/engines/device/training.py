@@ -13,6 +13,11 @@ from dforest.engines.layout import Layout
 from dforest.errors import DeviceError
 from dforest.rules.records import constants, record
 
+_OF_LAYOUT = (  # fields of a df_problem that are attributes of a `Layout`
+    "n_outputs", "max_entries", "has_keys", "n_words", "is_random", "max_categories", "subset_words", "n_missing_sides",
+    "n_label_orders", "n_label_ranks",
+)  # fmt: skip
+
 
 class Tuning:
     """Sizes of the machinery; they change the speed, never the forest.
@@ -108,27 +113,14 @@ class Training:
         self.layout = layout = Layout(stated)
         self.n_rows, self.n_features = len(stated.targets.classes), stated.n_features  # rows that are here
         self.max_features = splitter.max_features
-        self.has_weight = stated.targets.weight is not None
         self.problem = problem = np.zeros((), record("df_problem"))
-        problem["n_features"] = self.n_features
-        problem["max_features"] = splitter.max_features
-        problem["n_outputs"] = layout.n_outputs
-        problem["skip_constant"] = splitter.skip_constant_features
+        for name in _OF_LAYOUT:
+            problem[name] = getattr(layout, name)
+        problem["n_features"], problem["max_features"] = self.n_features, splitter.max_features
+        problem["skip_constant"], problem["one_hot"] = splitter.skip_constant_features, splitter.one_hot
         problem["code_bytes"] = max(column.codes.dtype.itemsize for column in stated.columns)
-        problem["max_entries"] = layout.max_entries
-        problem["has_keys"] = layout.has_keys
-        problem["criterion"] = layout.criterion_number
-        problem["n_words"] = layout.n_words
-        problem["is_unit"] = not self.has_weight
-        problem["is_wide"] = stated.criterion.is_wide
-        problem["is_random"] = layout.is_random
-        problem["one_hot"] = splitter.one_hot
-        problem["max_categories"] = layout.max_categories
-        problem["subset_words"] = layout.subset_words
-        problem["is_bounded"] = stated.monotonic_csts.any()
-        problem["n_missing_sides"] = layout.n_missing_sides
-        problem["n_label_orders"] = layout.n_label_orders
-        problem["n_label_ranks"] = layout.n_label_ranks
+        problem["criterion"], problem["is_wide"] = layout.criterion_number, stated.criterion.is_wide
+        problem["is_unit"], problem["is_bounded"] = stated.targets.weight is None, stated.monotonic_csts.any()
         problem["limits"] = stated.rules.limits(stated.n_rows)[0]
         dtype = np.dtype(f"u{int(problem['code_bytes'])}")
         self.codes = codes_there(stated.columns)
