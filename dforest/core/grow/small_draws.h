@@ -1,7 +1,7 @@
 /* The features of a node of a small subtree, in the order in which they are drawn (C99 and C++).
  *
- * It is the order of rules/feature_order.h, sooner: the first words of the streams of both children of a node are computed
- * together while the node is searched, and up to 64 features need no undoing of swaps, as their numbers are copied anew. */
+ * It is the order of rules/feature_order.h, sooner: with vectors, the first words of the streams of both children of a node are
+ * computed together while the node is searched, and up to 64 features need no undoing of swaps, as their numbers are copied anew. */
 #ifndef DFOREST_SMALL_DRAWS_H
 #define DFOREST_SMALL_DRAWS_H
 
@@ -12,13 +12,13 @@
 #include "rules/feature_order.h"
 
 #if defined(__AVX2__)
-enum { DF_STREAM_BLOCKS = 4 }; /* blocks of Philox that are computed together */
+enum { DF_STREAM_BLOCKS = 4, DF_WORDS_AHEAD = 1 }; /* blocks of Philox that are computed together; are those of both children? */
 #else
-enum { DF_STREAM_BLOCKS = 2 };
+enum { DF_STREAM_BLOCKS = 1, DF_WORDS_AHEAD = 0 };
 #endif
 enum {
-    DF_FIRST_WORDS = 2 * DF_STREAM_BLOCKS, /* of a stream, computed with those of another one */
-    DF_WORD_ROOM_OF_NODE = 8,              /* for them, with any instructions */
+    DF_FIRST_WORDS = 4 * DF_STREAM_BLOCKS / (1 + DF_WORDS_AHEAD), /* of a stream that a node has, for its children or itself */
+    DF_WORD_ROOM_OF_NODE = 8,                                     /* for them, with any instructions */
     DF_MASKED_FEATURES = 64
 };
 
@@ -46,13 +46,31 @@ DF_INLINE void df_stream_blocks(uint32_t seed, const uint64_t *stream_key, const
 #endif
 }
 
-/* The first words of the streams of two nodes. OUT words : [2][DF_FIRST_WORDS] */
-DF_INLINE void df_first_words(uint32_t seed, uint64_t left, uint64_t right, uint32_t (*words)[DF_FIRST_WORDS]) {
+/* Words of a stream from a block on. OUT words : [DF_STREAM_BLOCKS][4] */
+static inline void df_small_words_from(uint32_t seed, uint64_t key, uint32_t first, uint32_t (*words)[4]) {
+    uint64_t stream_key[DF_STREAM_BLOCKS];
+    uint32_t block[DF_STREAM_BLOCKS];
+    for (uint32_t i = 0; i < DF_STREAM_BLOCKS; i++) {
+        stream_key[i] = key;
+        block[i] = first + i;
+    }
+    df_stream_blocks(seed, stream_key, block, words);
+}
+
+/* The first words of the stream of a node. OUT words : [DF_FIRST_WORDS] */
+DF_INLINE void df_first_words(uint32_t seed, uint64_t key, uint32_t *words) {
+    uint32_t all[DF_STREAM_BLOCKS][4];
+    df_small_words_from(seed, key, 0, all);
+    memcpy(words, all, DF_FIRST_WORDS * sizeof(uint32_t));
+}
+
+/* Those of the streams of two nodes, if DF_WORDS_AHEAD. OUT words : [2][DF_FIRST_WORDS] */
+DF_INLINE void df_first_words_of_two(uint32_t seed, uint64_t left, uint64_t right, uint32_t (*words)[DF_FIRST_WORDS]) {
     uint64_t stream_key[DF_STREAM_BLOCKS];
     uint32_t block[DF_STREAM_BLOCKS];
     for (int i = 0; i < DF_STREAM_BLOCKS; i++) {
         stream_key[i] = i < DF_STREAM_BLOCKS / 2 ? left : right;
-        block[i] = (uint32_t)(i % (DF_STREAM_BLOCKS / 2));
+        block[i] = (uint32_t)(i & 1);
     }
     df_stream_blocks(seed, stream_key, block, (uint32_t(*)[4])words);
 }
@@ -72,6 +90,10 @@ typedef struct {
 /* Begin. IN features, swapped : as df_draw_feature has them; first_words : of the node's stream */
 DF_INLINE void df_small_draws_open(df_small_draws *draws, uint32_t seed, uint64_t stream_key, const uint32_t *first_words,
                                    uint32_t *features, uint32_t *swapped, uint32_t n_features) {
+    static const uint8_t numbers[DF_MASKED_FEATURES] = {
+        0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+        32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63,
+    };
     draws->features = features;
     draws->swapped = swapped;
     draws->n_features = n_features;
@@ -84,18 +106,7 @@ DF_INLINE void df_small_draws_open(df_small_draws *draws, uint32_t seed, uint64_
         df_stream_open(&draws->stream, seed, stream_key, DF_FEATURES);
         return;
     }
-    for (int i = 0; i < DF_MASKED_FEATURES; i++)
-        draws->order[i] = (uint8_t)i;
-}
-
-static inline void df_small_more_words(df_small_draws *draws, uint32_t first) {
-    uint64_t stream_key[DF_STREAM_BLOCKS];
-    uint32_t block[DF_STREAM_BLOCKS];
-    for (uint32_t i = 0; i < DF_STREAM_BLOCKS; i++) {
-        stream_key[i] = draws->key;
-        block[i] = first + i;
-    }
-    df_stream_blocks(draws->seed, stream_key, block, draws->words);
+    memcpy(draws->order, numbers, sizeof(numbers));
 }
 
 DF_INLINE uint32_t df_small_next_word(df_small_draws *draws) {
@@ -105,7 +116,7 @@ DF_INLINE uint32_t df_small_next_word(df_small_draws *draws) {
         return draws->first_words[at];
     behind = (at - DF_FIRST_WORDS) % (4 * DF_STREAM_BLOCKS);
     if (behind == 0)
-        df_small_more_words(draws, at / 4);
+        df_small_words_from(draws->seed, draws->key, at / 4, draws->words);
     return draws->words[behind / 4][behind % 4];
 }
 

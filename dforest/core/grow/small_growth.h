@@ -2,7 +2,6 @@
 #ifndef DFOREST_SMALL_GROWTH_H
 #define DFOREST_SMALL_GROWTH_H
 
-#include "core/grow/random_small_subtree.h"
 #include "core/grow/small_search.h"
 #include "core/grow/small_subtree.h"
 
@@ -13,25 +12,27 @@ DF_INLINE void df_small_grow_loop(df_small_subtree *small, const int kind, const
     df_small_open open;
     open.left = 0; /* which a compiler can't see is always set before it is read */
     int n_stack = 0;
+    uint32_t words[2][DF_FIRST_WORDS];
     small->n_nodes = 1;
+    if (DF_WORDS_AHEAD)
+        df_first_words(small->seed, node->key, node->words);
     if (!is_random)
-        df_small_begin(small, kind);
+        df_small_copy(small, kind);
     for (;;) {
         const uint64_t left_key = df_child_key(node->key, 0), right_key = df_child_key(node->key, 1);
-        uint32_t words[2][DF_FIRST_WORDS];
         node->is_pure = node->n == 1;
         if (node->n > 1) {
-            if (!is_random && node->n > 2) /* now, as nothing waits for them */
-                df_first_words(small->seed, left_key, right_key, words);
+            if (DF_WORDS_AHEAD && node->n > 2) /* now, as nothing waits for them */
+                df_first_words_of_two(small->seed, left_key, right_key, words);
             node->is_pure = (uint8_t)df_small_open_node(small, kind, node, &open);
             if (!node->is_pure && node->depth < small->max_depth && open.draws >= small->min_split) {
                 open.left = 0;
-                if (is_random)
-                    df_small_split_at_random(small, kind, node, &open);
-                else if (node->n == 2)
-                    df_small_part_two(small, node, &open);
+                if (!DF_WORDS_AHEAD)
+                    df_first_words(small->seed, node->key, node->words);
+                if (node->n == 2)
+                    df_small_part_two(small, is_random, node, &open);
                 else
-                    df_small_search(small, kind, node, &open);
+                    df_small_search(small, kind, is_random, node, &open);
             }
         }
         if (node->feature >= 0) {
@@ -39,7 +40,7 @@ DF_INLINE void df_small_grow_loop(df_small_subtree *small, const int kind, const
             df_small_node *left = &small->nodes[small->n_nodes], *right = &stack[n_stack++];
             left->key = left_key;
             right->key = right_key;
-            if (!is_random && node->n > 2) {
+            if (DF_WORDS_AHEAD && node->n > 2) {
                 memcpy(left->words, words[0], sizeof(words[0]));
                 memcpy(right->words, words[1], sizeof(words[1]));
             }
@@ -64,7 +65,7 @@ DF_INLINE void df_small_grow_loop(df_small_subtree *small, const int kind, const
         *node = stack[--n_stack];
     }
     if (!is_random)
-        df_small_end(small);
+        df_small_free_slots(small);
 }
 
 #endif

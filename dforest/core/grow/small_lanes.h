@@ -1,4 +1,4 @@
-/* Numbers of the records of a small node side by side, in lanes (C99 and C++): what small_search.h is made of.
+/* Numbers of the records of a small node side by side, in lanes (C99 and C++): what small_best.h is made of.
  *
  * There are 32 lanes, in *groups* of 8, 16 or 32, the *room* of a node, so that a node of at most 8 records has four features side
  * by side, and one of at most 16 has two. A node of more than 32 records has a room of 64, and as many lanes, all for one feature.

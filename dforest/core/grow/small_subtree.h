@@ -10,9 +10,9 @@
  *     1 4 | 0 2 3      b: 1 and 4, on the left; c: 0, 2 and 3
  *     4 | 1 | 0 2 3    d: 4; e: 1
  *
- * the nodes are written in preorder: a b d e c. small_growth.h grows it; best cuts are found by small_search.h, random ones by
- * random_small_subtree.h, and all rules are those of rules/: a small subtree is what the long way, node by node, makes of its
- * records. Branches on what a few records say are avoided, as nobody can foretell them: they cost more than most of the
+ * the nodes are written in preorder: a b d e c. small_growth.h grows it; small_search.h tries a node's features, whose best cuts
+ * small_best.h finds, and random ones small_random.h. All rules are those of rules/: a small subtree is what the long way, node by
+ * node, makes of its records. Branches on what a few records say are avoided, as nobody can foretell them: they cost more than most of the
  * arithmetic.
  *
  * Scores count draws: all weights are 1. There are no columns of categories, and keys for random cuts alone. Whoever grows a small
@@ -49,7 +49,7 @@ typedef struct {
 typedef struct {
     uint64_t key;
     uint64_t constants; /* which of the first 64 features are known to be constant */
-    uint32_t words[DF_WORD_ROOM_OF_NODE]; /* best cuts: the first ones of its stream of features, if it has two records or more */
+    uint32_t words[DF_WORD_ROOM_OF_NODE]; /* the first ones of its stream of features, if it has two records or more */
     int64_t depth;
     int32_t feature;    /* -1: a leaf */
     uint32_t code, above; /* best cuts */
@@ -127,11 +127,40 @@ typedef struct {
     int64_t of_class[DF_UNORDERED_CLASSES];
     df_measure measure; /* sums */
     int64_t draws;
-    double score;  /* random cuts: of the best one so far; -1: there is none */
+    double score;  /* of the best cut so far; -1: there is none */
     uint64_t left; /* a bit for each record of the run that goes left */
 } df_small_open;
 
-/* The data's code of a record. */
+/* Features that a node tries together, in the order in which they are drawn. */
+typedef struct {
+    int n;
+    uint32_t feature[DF_SMALL_TRIES];
+    /* Best cuts: */
+    int n_passes;
+    uint8_t slot[DF_SMALL_TRIES + 4]; /* of the features' codes */
+    float highest;                    /* of the scores in float32; -1: no cut is valid */
+} df_small_tries;
+
+/* Whether there are so few features that a bit for each fits into a word: the codes of all are copied when a subtree of best cuts
+ * begins. */
+DF_INLINE int df_small_is_masked(const df_small_subtree *small) { return small->n_features <= DF_MASKED_FEATURES; }
+
+/* Remember whether a feature is constant in a node; returns that. */
+DF_INLINE int df_small_note_constant(df_small_node *node, uint32_t feature, int is_constant) {
+    node->constants |= (uint64_t)(is_constant & (feature < 64)) << (feature & 63);
+    return is_constant;
+}
+
+/* Split a node. left : a bit for each record of the run that goes left; n_left : draws of values that do */
+DF_INLINE void df_small_take(df_small_node *node, df_small_open *open, uint32_t feature, uint64_t left, int64_t n_left,
+                             int64_t n_missing, int missing_left) {
+    node->feature = (int32_t)feature;
+    node->only_missing_right = (uint8_t)df_only_missing_right(n_left, n_missing, missing_left, open->draws);
+    node->missing_left = (uint8_t)df_missing_goes_left(n_left, n_missing, missing_left, open->draws);
+    open->left = left;
+}
+
+/* The data's code of a record, of 32 bits at most. */
 DF_INLINE uint32_t df_small_code(const df_coded_column *column, const uint32_t *data_rows, uint32_t row) {
     if (column->buckets != NULL && data_rows != NULL) /* a subtree cache has copies of its buckets alone */
         row = data_rows[row];
