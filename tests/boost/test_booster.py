@@ -24,6 +24,9 @@ from dforest.testing import streams
 from dforest.testing.coding import CATEGORICAL, CONTINUOUS, ORDINAL
 
 ROUNDS = 4
+SQUARES = LOSSES["squared_error"].number
+PLAIN = dict(learning_rate=1.0, max_leaf_nodes=31, max_depth=None, min_samples_leaf=1, min_hessian=0.0, l2=0.0, max_features=1,
+             seed=0, n_threads=1)  # fmt: skip
 OF_CLASSES = ("log_loss", "exponential", "multinomial")
 
 # Both extremes of each size in the machinery.
@@ -489,9 +492,7 @@ def leaves_of(tree, columns):
 def test_numbers_of_rows_that_can_not_be_drawn(n_drawn):
     columns = list(code_columns(np.arange(4.0)[:, None], 256))
     with pytest.raises(ValueError, match=f"n_drawn={n_drawn}; allowed are numbers from 1 to 4, the number of rows, and None"):
-        Booster(columns, LOSSES["squared_error"].number, np.zeros(4), baseline=[0.0], learning_rate=1.0, max_leaf_nodes=31,
-                max_depth=None, min_samples_leaf=1, min_hessian=0.0, l2=0.0, max_features=1, seed=0, n_threads=1,
-                n_drawn=n_drawn)  # fmt: skip
+        Booster(columns, SQUARES, np.zeros(4), baseline=[0.0], n_drawn=n_drawn, **PLAIN)
 
 
 def test_one_target_far_from_all_others():
@@ -505,9 +506,8 @@ def test_one_target_far_from_all_others():
         shifted = y.copy()
         shifted[17] = far
         columns = code_columns(X, 256)
-        booster = Booster(list(columns), LOSSES["squared_error"].number, shifted, baseline=[0.0], learning_rate=0.1,
-                          max_leaf_nodes=31, max_depth=None, min_samples_leaf=1, min_hessian=1e-3, l2=0.0, max_features=4, seed=0,
-                          n_threads=2)  # fmt: skip
+        more = {"learning_rate": 0.1, "min_hessian": 1e-3, "max_features": 4, "n_threads": 2}
+        booster = Booster(list(columns), SQUARES, shifted, baseline=[0.0], **PLAIN | more)
         for _ in range(100):
             booster.grow_iteration()
         error = (booster.raw_sums[0] - y)[others]
@@ -521,9 +521,7 @@ def test_targets_beside_one_far_from_all_others():
     y = np.where(np.arange(200) < 100, -1.0, 1.0)
     y[-1] = 1e12
     columns = list(code_columns(np.arange(200.0)[:, None], 256))
-    booster = Booster(columns, LOSSES["squared_error"].number, y, baseline=[y.mean()], learning_rate=1.0, max_leaf_nodes=None,
-                      max_depth=None, min_samples_leaf=1, min_hessian=0.0, l2=0.0, max_features=1, seed=0,
-                      n_threads=1)  # fmt: skip
+    booster = Booster(columns, SQUARES, y, baseline=[y.mean()], **PLAIN | {"max_leaf_nodes": None})
     booster.grow_iteration()
     assert np.abs(y.mean() + booster.raw_sums[0] - y)[:-1].max() < 6.0
     booster.grow_iteration()
@@ -533,21 +531,16 @@ def test_targets_beside_one_far_from_all_others():
 @pytest.mark.parametrize("n_rows", [1, 2])
 def test_hardly_any_rows(n_rows):
     columns = code_columns(np.arange(float(n_rows))[:, None], 256)
-    booster = Booster(list(columns), LOSSES["squared_error"].number, np.arange(float(n_rows)), baseline=[0.0], learning_rate=1.0,
-                      max_leaf_nodes=31, max_depth=None, min_samples_leaf=1, min_hessian=0.0, l2=0.0, max_features=1, seed=0,
-                      n_threads=1)  # fmt: skip
+    booster = Booster(list(columns), SQUARES, np.arange(float(n_rows)), baseline=[0.0], **PLAIN)
     booster.grow_iteration()
     assert np.array_equal(booster.raw_sums[0], np.arange(float(n_rows)))
 
 
 def test_shapes_that_do_not_fit():
     columns = list(code_columns(np.arange(4.0)[:, None], 256))
-    given = dict(learning_rate=1.0, max_leaf_nodes=31, max_depth=None, min_samples_leaf=1, min_hessian=0.0, l2=0.0,
-                 max_features=1, seed=0, n_threads=1)  # fmt: skip
-    number = LOSSES["squared_error"].number
     with pytest.raises(ValueError, match=r"raw has shape \(1, 3\) and baseline \(1,\); allowed are \(1, 4\) and \(1,\)"):
-        Booster(columns, number, np.zeros(4), baseline=[0.0], raw=np.zeros((1, 3)), **given)
+        Booster(columns, SQUARES, np.zeros(4), baseline=[0.0], raw=np.zeros((1, 3)), **PLAIN)
     with pytest.raises(ValueError, match=r"baseline \(2,\); allowed"):
-        Booster(columns, number, np.zeros(4), baseline=[0.0, 1.0], **given)
+        Booster(columns, SQUARES, np.zeros(4), baseline=[0.0, 1.0], **PLAIN)
     with pytest.raises(ValueError, match="column 0 has 70000 codes of 4 bytes; allowed are codes of two bytes"):
-        Booster(list(code_columns(np.arange(70_000.0)[:, None])), number, np.zeros(70_000), baseline=[0.0], **given)
+        Booster(list(code_columns(np.arange(70_000.0)[:, None])), SQUARES, np.zeros(70_000), baseline=[0.0], **PLAIN)

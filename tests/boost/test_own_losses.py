@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.boosting import assert_equal_models
 from sklearn.base import clone
 from twins import boosting as twin
 
@@ -111,14 +112,6 @@ def problem(n=400, seed=0):
     signal = 2 * X[:, 0] + np.abs(X[:, 1]) + rng.normal(size=n)
     X[rng.random(X.shape) < 0.1] = np.nan
     return X, signal
-
-
-def assert_equal_models(model, other):
-    for name, array in model.forest_.as_dict().items():
-        assert array.tobytes() == getattr(other.forest_, name).tobytes(), name
-    assert model.forest_.objective == other.forest_.objective
-    for name in ("train_score_", "validation_score_"):
-        assert getattr(model, name).tobytes() == getattr(other, name).tobytes(), name
 
 
 # (loss, the built-in one, targets from a signal)

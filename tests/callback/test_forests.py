@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import sklearn
 from helpers.callbacks import CLASSES, FREE, NUMBERS, WEIGHT, Recorder, StopAfter, X, assert_equal_fits, one_line, target_of
+from helpers.device_forests import assert_same
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.exceptions import NotFittedError
@@ -16,6 +17,7 @@ from sklearn.model_selection import GridSearchCV
 from dforest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     IsolationForest,
     RandomForestClassifier,
@@ -67,8 +69,7 @@ def test_warm_starts_go_on(model):
         assert quiet(stopped.fit, X, y).n_estimators_ == n_trees
     whole = quiet(clone(model).set_params(n_estimators=20, random_state=1).fit, X, y)
     quiet(stopped.set_callbacks().fit, X, y)
-    for name, array in whole.forest_.as_dict().items():
-        assert array.tobytes() == getattr(stopped.forest_, name).tobytes(), name
+    assert_same(whole, stopped)
 
 
 @ALL
@@ -127,22 +128,24 @@ class Raiser(Callback):
 
 @pytest.mark.parametrize("is_fitted", [False, True])
 @pytest.mark.parametrize("hook", ["setup", "on_fit_task_begin", "on_fit_task_end", "teardown"])
-@pytest.mark.parametrize("n_jobs", [1, 4])
-def test_a_callback_that_raises_leaves_the_estimator_as_it_was(hook, is_fitted, n_jobs):
-    model = RandomForestClassifier(6, random_state=0, n_jobs=n_jobs)
+@pytest.mark.parametrize(
+    "model",
+    [*(RandomForestClassifier(6, n_jobs=n) for n in (1, 4)), HistGradientBoostingClassifier(max_iter=6, early_stopping=False)],
+    ids=one_line,
+)
+def test_a_callback_that_raises_leaves_the_estimator_as_it_was(hook, is_fitted, model):
+    model = clone(model).set_params(random_state=0)
     if is_fitted:
         model.fit(X, CLASSES)
-    raiser = Raiser(hook)
-    model.set_params(n_estimators=30, warm_start=True).set_callbacks(raiser)
+    raiser, size = Raiser(hook), "n_estimators" if hasattr(model, "n_estimators") else "max_iter"
+    model.set_params(**{size: 30}, warm_start=True).set_callbacks(raiser)
     before, n_threads = dict(vars(model)), threading.active_count()
     with pytest.raises(RuntimeError, match="enough"):
         model.fit(X, CLASSES)
     assert vars(model) == before
     assert raiser.was_torn_down == (hook != "teardown")
     assert threading.active_count() <= max(n_threads, 4)
-    whole = clone(model).set_callbacks().fit(X, CLASSES)
-    for name, array in model.set_callbacks().fit(X, CLASSES).forest_.as_dict().items():
-        assert array.tobytes() == getattr(whole.forest_, name).tobytes(), name
+    assert_same(model.set_callbacks().fit(X, CLASSES), clone(model).set_callbacks().fit(X, CLASSES))
 
 
 def test_bad_data_are_told_before_callbacks_are_set_up():

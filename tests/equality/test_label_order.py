@@ -247,6 +247,7 @@ def test_a_column_of_row_numbers_is_never_used():
     assert subsets.feature_importances_[1] > 0.3
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
 def test_random_targets_are_not_learnt(kind):
     """With y at random, labels are worth no more than a column of noise, in the bag's estimate and with new rows."""
@@ -264,6 +265,7 @@ def test_random_targets_are_not_learnt(kind):
     assert 0.97 < out_of_bag < 1.08
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize("kind", SURVIVAL)
 def test_random_times_are_not_learnt(kind):
     """With survival times at random, a label is worth nothing out of bag, and one of row numbers is not used."""
@@ -278,6 +280,7 @@ def test_random_times_are_not_learnt(kind):
     assert 0.47 < np.mean(scores) < 0.53
 
 
+@pytest.mark.slow(after=1)
 @pytest.mark.parametrize(("kind", "effect"), [(RandomForestRegressor, 0.25), (ExtraTreesRegressor, 2.0)])
 def test_order_serves_new_rows_better(kind, effect):
     """Where many labels have weak effects, means in nodes overfit; random sets of labels say little of strong ones either.

@@ -14,22 +14,6 @@ from sklearn.model_selection import GridSearchCV
 from dforest import HistGradientBoostingClassifier, RandomForestClassifier
 from dforest.callback.base import Callback
 
-
-class Raiser(Callback):
-    """It raises an exception in a hook."""
-
-    def __init__(self, hook):
-        setattr(self, hook, self.fail)
-        self.was_torn_down = False
-
-    def fail(self, estimator, context):
-        if context.task_name == "round" and context.task_id == 2 or context.task_name == "fit":
-            raise RuntimeError("enough")
-
-    def teardown(self, estimator, context):
-        self.was_torn_down = True
-
-
 LOSSES = pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "log_loss", "multinomial"])
 STOPPING = pytest.mark.parametrize(
     "stopping",
@@ -117,22 +101,6 @@ def test_what_callbacks_are_told(loss, stopping, is_weighted):
             fitted = clone(model).set_params(max_iter=n_rounds).set_callbacks().fit(X, y, weight)
             assert_equal_models(given["fitted"], fitted)
             assert given["fitted"].predict(X).tobytes() == fitted.predict(X).tobytes()
-
-
-@pytest.mark.parametrize("is_fitted", [False, True])
-@pytest.mark.parametrize("hook", ["setup", "on_fit_task_begin", "on_fit_task_end", "teardown"])
-def test_a_callback_that_raises_leaves_the_estimator_as_it_was(hook, is_fitted):
-    X, y, model = problem("log_loss")
-    if is_fitted:
-        model.fit(X, y)
-    raiser = Raiser(hook)
-    model.set_params(max_iter=11, warm_start=True).set_callbacks(raiser)
-    before = dict(vars(model))
-    with pytest.raises(RuntimeError, match="enough"):
-        model.fit(X, y)
-    assert vars(model) == before
-    assert raiser.was_torn_down == (hook != "teardown")
-    assert_equal_models(model.set_callbacks().fit(X, y), clone(model).fit(X, y))
 
 
 def test_bad_data_tear_nothing_down_that_was_not_set_up():

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from helpers.device_forests import assert_same
 from helpers.tables import (
     ALL,
     CASES,
@@ -31,9 +32,7 @@ from helpers.tables import (
     numbers,
 )
 
-from dforest import (
-    DecisionTreeClassifier,
-)
+from dforest import DecisionTreeClassifier
 from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, ORDINAL, Features
 from dforest.estimators.data.validation import check_X
 
@@ -385,8 +384,7 @@ def test_arrays_of_labels(kind):
     by_list = make(kind, categorical_features=[True, False]).fit(X.tolist(), y)
     by_number = make(kind, categorical_features=[0]).fit(plain, y)
     for other in (by_list, by_number):
-        for name, array in ours.forest_.as_dict().items():
-            np.testing.assert_array_equal(array, other.forest_.as_dict()[name])
+        assert_same(ours, other)
     np.testing.assert_array_equal(ours.predict(X), by_number.predict(plain))
     np.testing.assert_array_equal(ours.predict([["new", 1.5]]), ours.predict([[None, 1.5]]))
 
@@ -407,8 +405,7 @@ def test_categories_of_rows_without_weight_are_left_out(kind):
     part = make(kind).fit(X[weight > 0], np.array(y)[weight > 0], weight[weight > 0])
     assert whole.categories_[0].tolist() == part.categories_[0].tolist() == ["b", "d"]
     assert whole.categories_[1].tolist() == ["d", "c", "b", "a"]
-    for name, array in whole.forest_.as_dict().items():
-        np.testing.assert_array_equal(array, part.forest_.as_dict()[name])
+    assert_same(whole, part)
     np.testing.assert_array_equal(whole.predict(X), part.predict(X))
 
 
@@ -470,8 +467,7 @@ def test_warm_start_keeps_the_first_features(kind):
     # The last trees are those grown on these numbers.
     plain = make(kind, warm_start=True, categorical_features=[0], ordinal_features=[1]).fit(first.encode(X), y)
     plain.set_params(n_estimators=5).fit(expected, y, weight)
-    for name, array in model.forest_.as_dict().items():
-        np.testing.assert_array_equal(array, plain.forest_.as_dict()[name])
+    assert_same(model, plain)
 
 
 @pytest.mark.parametrize("kind", FORESTS)
@@ -514,8 +510,7 @@ def test_frames_of_sparse_columns(kind, dtype, fill):
     dense = pd.DataFrame(values, columns=list("abc"))
     sparse = dense.astype(pd.SparseDtype(dtype, fill))
     model, expected = make(kind).fit(sparse, y), make(kind).fit(dense, y)
-    assert model.forest_.threshold.dtype == expected.forest_.threshold.dtype
-    assert all(np.array_equal(array, model.forest_.as_dict()[name]) for name, array in expected.forest_.as_dict().items())
+    assert_same(model, expected)
     assert np.array_equal(model.predict(sparse), expected.predict(dense))
     assert np.array_equal(model.apply(sparse), expected.apply(dense))
     labelled = make(kind, categorical_features=["b"]).fit(sparse, y), make(kind, categorical_features=["b"]).fit(dense, y)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers.device_forests import assert_same
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -46,10 +47,6 @@ def make(criterion, tree=False, **parameters):
     if not tree:
         parameters = {"n_estimators": 4, **parameters}
     return kinds[not tree](criterion=criterion, **{"random_state": 0, **parameters})
-
-
-def arrays_of(forest):
-    return {name: array.tobytes() for name, array in forest.as_dict().items()}
 
 
 @given(
@@ -137,7 +134,7 @@ def test_threads_give_the_same_forest(criterion, parameters, monkeypatch):
     y = classes if criterion in OF_CLASSES else numbers
     alone = make(criterion, n_jobs=1, **parameters).fit(X, y)
     for n_jobs in (2, 5):
-        assert arrays_of(make(criterion, n_jobs=n_jobs, **parameters).fit(X, y).forest_) == arrays_of(alone.forest_)
+        assert_same(make(criterion, n_jobs=n_jobs, **parameters).fit(X, y), alone)
 
 
 @pytest.mark.parametrize("criterion", [*OF_CLASSES, "squared_error", "absolute_error"])
@@ -148,10 +145,10 @@ def test_blocks_and_best_first_growth_change_nothing(criterion, monkeypatch):
     y = classes if criterion in OF_CLASSES else numbers
     forest = make(criterion).fit(X, y)
     whole = make(criterion, max_leaf_nodes=10_000).fit(X, y)
-    assert arrays_of(forest.forest_) == arrays_of(whole.forest_)
+    assert_same(forest, whole)
     for n_bytes in (0, 1 << 13):
         monkeypatch.setitem(base.TUNING, "cache_bytes", n_bytes)
-        assert arrays_of(make(criterion).fit(X, y).forest_) == arrays_of(forest.forest_)
+        assert_same(make(criterion).fit(X, y), forest)
 
 
 def test_categories_are_ordered_by_the_output_that_they_tell_most_about():

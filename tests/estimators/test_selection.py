@@ -7,6 +7,7 @@ from contextlib import redirect_stderr
 import numpy as np
 import pytest
 from helpers.callbacks import Recorder, StopAfter
+from helpers.device_forests import assert_same
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_diabetes, load_wine
 
@@ -22,11 +23,6 @@ AUTO = dict.fromkeys(CANDIDATES, "auto")
 
 def data_of(kind):
     return (load_wine if is_classifier(kind()) else load_diabetes)(return_X_y=True)
-
-
-def assert_equal_forests(model, other):
-    for name, array in model.forest_.as_dict().items():
-        assert array.tobytes() == getattr(other.forest_, name).tobytes(), name
 
 
 def losses_of(model, values, n_trees, X, y, weight=None):
@@ -106,7 +102,7 @@ def test_the_choice_is_that_of_small_forests_by_hand(kind, case):
     weight = 1 / np.bincount(y)[y] if parameters.get("class_weight") else sample_weight
     best, tried = choose_by_hand(model, X, y, sample_weight, weight)
     assert model.best_params_ == best
-    assert_equal_forests(model, clone(model).set_params(**best).fit(X, y, sample_weight=sample_weight))
+    assert_same(model, clone(model).set_params(**best).fit(X, y, sample_weight=sample_weight))
     found = model.selection_
     assert found["params"] == [values for values, _ in tried]
     for name in CANDIDATES:
@@ -135,7 +131,7 @@ def test_threads_and_the_scale_of_targets_do_not_matter(kind):
     X, y = data_of(kind)
     model = kind(50, random_state=0, **AUTO).fit(X, y)
     other = clone(model).set_params(n_jobs=3).fit(X, y)
-    assert_equal_forests(model, other)
+    assert_same(model, other)
     assert np.array_equal(model.selection_["mean_loss"], other.selection_["mean_loss"])
     if not is_classifier(model):
         for power in (-1000, 1000):
@@ -201,12 +197,12 @@ def test_callbacks_see_the_chosen_forest(tmp_path):
     model, path = RandomForestClassifier(12, random_state=0, **AUTO), tmp_path / "trees"
     recorder = Recorder()
     whole = clone(model).set_callbacks(recorder).fit(X, y)
-    assert_equal_forests(whole, clone(model).fit(X, y))
+    assert_same(whole, clone(model).fit(X, y))
     stopped = clone(model).set_callbacks(StopAfter(5)).fit(X, y)
     assert stopped.n_estimators_ == 5 and stopped.best_params_ == whole.best_params_
     clone(model).set_callbacks(Checkpoint(path, every=2), StopAfter(5)).fit(X, y)
     resumed = clone(model).set_callbacks(Checkpoint(path, every=2)).fit(X, y)
-    assert_equal_forests(resumed, whole)
+    assert_same(resumed, whole)
     assert resumed.best_params_ == whole.best_params_
 
 

@@ -58,6 +58,7 @@ def test_thresholds_between_extreme_numbers(method, dtype):
         assert tree.predict(X).tolist() == [0, 1] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [1, -1])
 def test_rare_rules_are_seen(sign):
     """The largest or smallest 0.05 % of a feature's values: far less than a bin of "hist" holds, unless there are many."""

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.device_forests import same_forest
 from sklearn import ensemble, tree
 
 from dforest import (
@@ -211,12 +212,10 @@ def test_leaves_are_clipped_to_their_bounds(kind):
 def test_no_constraint_is_none(kind, method):
     """Zeros give the forest that None gives, to the bit; constraints another one."""
     X, y, weight = problem(kind)
-    a, b, c = (
-        make(kind, method=method, monotonic_cst=directions).fit(X, y, weight).forest_.as_dict()
-        for directions in (None, [0] * 5, [0, 0, 1, 0, 0])
+    none, zeros, one = (
+        make(kind, method=method, monotonic_cst=directions).fit(X, y, weight) for directions in (None, [0] * 5, [0, 0, 1, 0, 0])
     )
-    assert all(a[name].tobytes() == b[name].tobytes() for name in a)
-    assert not np.array_equal(a["threshold"], c["threshold"])
+    assert same_forest(none, zeros) and not same_forest(none, one)
 
 
 @ALL
@@ -226,8 +225,7 @@ def test_by_name(kind):
     frame = pd.DataFrame(X, columns=list("abcde"))
     by_name = make(kind, monotonic_cst={"c": 1, "a": -1, "e": 0}).fit(frame, y)
     by_place = make(kind, monotonic_cst=(-1, 0, 1, 0, 0)).fit(X, y)
-    a, b = by_name.forest_.as_dict(), by_place.forest_.as_dict()
-    assert all(a[name].tobytes() == b[name].tobytes() for name in a)
+    assert same_forest(by_name, by_place)
     assert by_name.get_params()["monotonic_cst"] == {"c": 1, "a": -1, "e": 0}
     if kind not in TREES:
         assert by_name.estimators_[0].get_params()["monotonic_cst"] == {"c": 1, "a": -1, "e": 0}
@@ -265,7 +263,7 @@ def signal(kind, seed, n=1500):
     return X, y > 0 if kind in CLASSIFIERS else y
 
 
-@pytest.mark.slow(after=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", EXTRA)
 @METHODS
 def test_scores_of_random_cuts_with_a_true_constraint(kind, method):

@@ -5,6 +5,7 @@ import traceback
 
 import numpy as np
 import pytest
+from helpers.device_forests import assert_same
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.exceptions import NotFittedError
 
@@ -75,12 +76,6 @@ def problem(n_classes, n=160, seed=0):
     if n_classes:
         return X, np.searchsorted(np.quantile(number, np.arange(1, n_classes) / n_classes), number)
     return X, number - number.min()
-
-
-def assert_same(a, b, names=None):
-    arrays, others = a.forest_.as_dict(), b.forest_.as_dict()
-    for name in names or arrays:
-        assert arrays[name].tobytes() == others[name].tobytes(), name
 
 
 SHAPE = ("node_offsets", "feature", "threshold", "missing_left", "link", "leaf_draws", "payload_words")

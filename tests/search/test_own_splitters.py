@@ -8,6 +8,7 @@ import traceback
 
 import numpy as np
 import pytest
+from helpers.device_forests import assert_same
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
@@ -43,13 +44,6 @@ def problem(n_classes, n=120, dtype=np.float64, seed=0):
 def forest_of(n_classes, **parameters):
     kind = RandomForestClassifier if n_classes else RandomForestRegressor
     return kind(**{"n_estimators": 4, "random_state": 3, "max_features": 3, **parameters})
-
-
-def assert_same(a, b, names=None):
-    """Whether two forests have the same arrays."""
-    arrays, others = a.forest_.as_dict(), b.forest_.as_dict()
-    for name in names or arrays:
-        assert arrays[name].tobytes() == others[name].tobytes(), name
 
 
 # Against the built-in splitters ------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from helpers.device_forests import same_forest
 from scipy.stats import chisquare, kstest
 
 from dforest import (
@@ -42,11 +43,6 @@ def root_thresholds(kind, x, n_trees=2000, **parameters):
     roots = model.forest_.node_offsets[:-1]
     assert (model.forest_.feature[roots] == 0).all()
     return model.forest_.threshold[roots]
-
-
-def same_forest(a, b):
-    a, b = a.forest_.as_dict(), b.forest_.as_dict()
-    return all(a[name].dtype == b[name].dtype and a[name].tobytes() == b[name].tobytes() for name in a)
 
 
 # Where thresholds fall
