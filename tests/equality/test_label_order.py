@@ -1,6 +1,5 @@
 """Labels of columns that have many, ordered by rows that a tree does not draw: `categorical_split="order"`."""
 
-
 import numpy as np
 import pandas as pd
 import pytest

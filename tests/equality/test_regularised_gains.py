@@ -1,6 +1,5 @@
 """Gains that are multiplied by a factor where no split above uses a feature."""
 
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +7,7 @@ from scipy.sparse import csr_matrix
 
 from dforest import (
     DecisionTreeClassifier,
+    DecisionTreeRegressor,
     ExtraTreesClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -19,6 +19,14 @@ rng = np.random.default_rng(0)
 N = 400
 X = np.c_[rng.standard_normal((N, 4)), rng.integers(0, 9, (N, 2))]
 Y = (X[:, 0] + X[:, 1] + (X[:, 4] % 2) + 0.5 * rng.standard_normal(N) > 0.5).astype(int)
+
+
+def test_a_tree_keeps_to_its_first_feature_while_that_has_any_gain():
+    x = np.c_[np.arange(64.0), rng.standard_normal((64, 3))]
+    tree = DecisionTreeRegressor(regularization_factor={1: 1e-300, 2: 1e-300, 3: 1e-300}, random_state=0).fit(x, x[:, 0] ** 2)
+    assert set(tree.forest_.feature) == {-1, 0}
+    free = DecisionTreeRegressor(regularization_factor=[1e-300, 1, 1, 1], max_depth=1, random_state=0).fit(x, x[:, 0] ** 2)
+    assert free.forest_.feature[0] != 0
 
 
 @pytest.mark.parametrize("splitter", ["best", "random"])

@@ -58,40 +58,22 @@ REFUSED = [
     ({"early_stopping": True}, {"X_val": X_FEW[:9], "y_val": Y_FEW}, "X_val, y_val or .*: Found input variables with incons"),
     ({"early_stopping": True}, {"X_val": X_FEW, "y_val": NAN}, "X_val, y_val or .*: Input y contains NaN"),
     ({"early_stopping": True, "loss": "poisson"}, {"X_val": X_FEW, "y_val": -Y_FEW}, "X_val, y_val or .*: y holds -2.0; allowed"),
-    (
-        {"early_stopping": True},
-        {"X_val": X_FEW, "y_val": Y_FEW, "sample_weight_val": np.zeros(150)},
-        "X_val, y_val or sample_weight_val: Sample weights must contain at least one non-zero number",
-    ),
-    (
-        {"early_stopping": True},
-        {"X_val": X_FEW, "y_val": Y_FEW, "sample_weight_val": np.full(150, 1e200)},
-        r"sample_weight_val holds 1e\+200, .* allowed are weights up to",
-    ),
-    (
-        {"early_stopping": True, "validation_fraction": 150},
-        {},
-        r"validation_fraction=150 of 150 rows can't be held out for early stopping: .*\. Give X_val and y_val",
-    ),
-    (
-        {"early_stopping": True, "validation_fraction": 0.9, "random_state": 1, "loss": "poisson"},
-        {"y": np.arange(150) == 0},
-        "validation_fraction=0.9 of 150 rows can't be held out for early stopping: y is 0 everywhere; allowed",
-    ),
+    ({"early_stopping": True}, {"X_val": X_FEW, "y_val": Y_FEW, "sample_weight_val": np.zeros(150)},
+     "X_val, y_val or sample_weight_val: Sample weights must contain at least one non-zero number"),
+    ({"early_stopping": True}, {"X_val": X_FEW, "y_val": Y_FEW, "sample_weight_val": np.full(150, 1e200)},
+     r"sample_weight_val holds 1e\+200, .* allowed are weights up to"),
+    ({"early_stopping": True, "validation_fraction": 150}, {},
+     r"validation_fraction=150 of 150 rows can't be held out for early stopping: .*\. Give X_val and y_val"),
+    ({"early_stopping": True, "validation_fraction": 0.9, "random_state": 1, "loss": "poisson"}, {"y": np.arange(150) == 0},
+     "validation_fraction=0.9 of 150 rows can't be held out for early stopping: y is 0 everywhere; allowed"),
     ({"early_stopping": True}, {"X": X_FEW[:1], "y": Y_FEW[:1]}, "validation_fraction=0.1 of 1 rows can't be held out"),
     ({}, {"sample_weight": np.full(150, 1e200)}, r"sample_weight holds 1e\+200, .* allowed are weights up to"),
     ({}, {"sample_weight": NAN}, "Input sample_weight contains NaN"),
     ({}, {"sample_weight": np.ones(3)}, r"sample_weight.shape == \(3,\), expected \(150,\)"),
-    (
-        {"early_stopping": True, "scoring": lambda *_: "x"},
-        {},
-        "scoring=<function .* returned 'x' for the 135 training rows; allowed are numbers other than NaN",
-    ),
-    (
-        {"early_stopping": True, "scoring": lambda _, X, y: np.nan if len(y) == 15 else 1.0},
-        {},
-        "scoring=<function .* returned nan for the 15 validation rows; allowed are numbers other than NaN",
-    ),
+    ({"early_stopping": True, "scoring": lambda *_: "x"}, {},
+     "scoring=<function .* returned 'x' for the 135 training rows; allowed are numbers other than NaN"),
+    ({"early_stopping": True, "scoring": lambda _, X, y: np.nan if len(y) == 15 else 1.0}, {},
+     "scoring=<function .* returned nan for the 15 validation rows; allowed are numbers other than NaN"),
     pytest.param(
         {"early_stopping": True, "scoring": "r2"},
         {"X_val": X_FEW[:1], "y_val": Y_FEW[:1]},
@@ -109,22 +91,16 @@ REFUSED = [
         for loss in ("quantile", "huber")
         for quantile in (-0.1, 1.1, np.nan)
     ],
-]
+]  # fmt: skip
 REFUSED_WARM = [
     ({"warm_start": True, "max_iter": 4}, {"X": X_FEW[:, :3]}, "X has 3 features, but warm_start=True goes on with .* on 4"),
     ({"warm_start": True, "max_iter": 4}, {"X": np.tile(X_FEW, 2)}, "X has 8 features, but warm_start=True goes on with .* on 4"),
     ({"warm_start": True, "max_iter": 2}, {}, "max_iter=2 must be larger than or equal to n_iter_=3 when"),
-    (
-        {"warm_start": True, "max_iter": 4, "loss": "huber"},
-        {},
-        "loss='huber' means huber of 0.9, but warm_start=True goes on with trees grown by squared_error",
-    ),
-    (
-        {"warm_start": True, "max_iter": 4, "categorical_features": [0]},
-        {},
-        "X column 0 is categorical, but warm_start=True goes on with trees grown on it as continuous",
-    ),
-]
+    ({"warm_start": True, "max_iter": 4, "loss": "huber"}, {},
+     "loss='huber' means huber of 0.9, but warm_start=True goes on with trees grown by squared_error"),
+    ({"warm_start": True, "max_iter": 4, "categorical_features": [0]}, {},
+     "X column 0 is categorical, but warm_start=True goes on with trees grown on it as continuous"),
+]  # fmt: skip
 
 
 def assert_refused(model, given, message):
@@ -157,27 +133,15 @@ REFUSED_CLASSES = [
     ({"early_stopping": True}, {"X_val": X_FEW}, "X_val is provided, but y_val was not provided"),
     ({"early_stopping": True}, {"X_val": X_FEW[:0], "y_val": Y_FEW[:0]}, r"X_val, .*: Found array with 0 sample\(s\)"),
     ({"early_stopping": True}, {"X_val": X_FEW, "y_val": Y_FEW[:0]}, "X_val, y_val or sample_weight_val: "),
-    (
-        {"early_stopping": True},
-        {"X_val": X_FEW, "y_val": Y_FEW + 5},
-        r"X_val, y_val or sample_weight_val: y holds 5; the classes are \[0, 1, 2\]",
-    ),
-    (
-        {"early_stopping": True, "validation_fraction": 0.01},
-        {},
-        "validation_fraction=0.01 of 150 rows can't be held out for early stopping: 2 of n_samples=150 would be held out",
-    ),
-    (
-        {"early_stopping": True, "validation_fraction": 0.95},
-        {"X": X_FEW[:104], "y": Y_FEW[:104]},
-        "validation_fraction=0.95 of 104 rows .*: no row of the class 2 would be left to train on",
-    ),
-    (
-        {"early_stopping": True},
-        {"X": X_FEW[:51], "y": Y_FEW[:51]},
-        "validation_fraction=0.1 of 51 rows can't be held out for early stopping: the class 1 has one row; allowed are two",
-    ),
-]
+    ({"early_stopping": True}, {"X_val": X_FEW, "y_val": Y_FEW + 5},
+     r"X_val, y_val or sample_weight_val: y holds 5; the classes are \[0, 1, 2\]"),
+    ({"early_stopping": True, "validation_fraction": 0.01}, {},
+     "validation_fraction=0.01 of 150 rows can't be held out for early stopping: 2 of n_samples=150 would be held out"),
+    ({"early_stopping": True, "validation_fraction": 0.95}, {"X": X_FEW[:104], "y": Y_FEW[:104]},
+     "validation_fraction=0.95 of 104 rows .*: no row of the class 2 would be left to train on"),
+    ({"early_stopping": True}, {"X": X_FEW[:51], "y": Y_FEW[:51]},
+     "validation_fraction=0.1 of 51 rows can't be held out for early stopping: the class 1 has one row; allowed are two"),
+]  # fmt: skip
 REFUSED_CLASSES += [
     pytest.param(
         {"early_stopping": True, "scoring": scoring},
@@ -201,13 +165,10 @@ REFUSED_CLASSES += [
 ]
 REFUSED_WARM_CLASSES = [
     ({"warm_start": True, "max_iter": 4}, {"X": X_FEW[:, :3]}, "X has 3 features, but warm_start=True goes on with .* on 4"),
-    (
-        {"warm_start": True, "max_iter": 4},
-        {"y": np.minimum(Y_FEW, 1)},
-        r"y has the classes \[0, 1\], but warm_start=True goes on with trees .* \[0, 1, 2\]",
-    ),
+    ({"warm_start": True, "max_iter": 4}, {"y": np.minimum(Y_FEW, 1)},
+     r"y has the classes \[0, 1\], but warm_start=True goes on with trees .* \[0, 1, 2\]"),
     ({"warm_start": True, "max_iter": 2}, {}, "max_iter=2 must be larger than or equal to n_iter_=3 when"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("is_fitted", [False, True])

@@ -260,11 +260,8 @@ FEW = {"X": X[:40], "y": Y[:40], "qid": QID[:40]}
         ({"early_stopping": True, "scoring": "r2"}, {}, "scoring='r2'; allowed for ranking are \"loss\", \"ndcg\""),
         ({"early_stopping": True, "scoring": "ndcg@0"}, {}, "scoring='ndcg@0'; allowed for ranking are"),
         ({"early_stopping": True, "validation_fraction": 2}, {}, "validation_fraction=2 of 2 queries can't be held out"),
-        (
-            {"early_stopping": True, "loss": "pairwise", "scoring": "ndcg"},
-            {"y": Y[:40] / 2},
-            "allowed with scoring='ndcg' are integers from 0 to 31; scoring=\"loss\" takes any$",
-        ),
+        ({"early_stopping": True, "loss": "pairwise", "scoring": "ndcg"}, {"y": Y[:40] / 2},
+         "allowed with scoring='ndcg' are integers from 0 to 31; scoring=\"loss\" takes any$"),
         ({}, {"X_val": X[:9], "y_val": Y[:9]}, "neither qid_val nor group_val is given"),
         ({}, {"X_val": X[:9], "y_val": Y[:9], "group_val": [8]}, "group_val adds up to 8, and X_val has 9 rows"),
         ({}, {"qid_val": QID[:9]}, "qid_val is given without X_val and y_val; allowed are all three"),

@@ -124,13 +124,11 @@ def test_advice_works_where_it_is_given(place):
         (partial(f1_score, pos_label="no"), "make_scorer(f1_score, pos_label='no')"),
         (partial(f1_score, average="macro"), "make_scorer(f1_score, average='macro', pos_label=None)"),
         (log_loss, "make_scorer(log_loss, greater_is_better=False, response_method='predict_proba')"),
-        (
-            brier_score_loss,
-            "make_scorer(brier_score_loss, greater_is_better=False, response_method='predict_proba', pos_label='yes')",
-        ),
+        (brier_score_loss,
+         "make_scorer(brier_score_loss, greater_is_better=False, response_method='predict_proba', pos_label='yes')"),
         (lambda true, predicted: np.mean(true == predicted), "make_scorer(metric)"),
     ],
-)
+)  # fmt: skip
 def test_boosted_trees_say_how_a_metric_becomes_a_scorer(metric, written):
     with pytest.raises(ValueError, match="is a metric, of true and predicted values; allowed are scorers, such as") as told:
         boosted(metric)
