@@ -315,6 +315,15 @@ def test_l1_makes_small_leaves_zero():
         clone(model).set_params(l1_regularization=1e9).fit(X, y)
 
 
+def test_limits_of_trees():
+    X, y, model = problem("squared_error", n=1000)
+    grown = clone(model).set_params(max_depth=2, max_leaf_nodes=None).fit(X, y).forest_
+    assert grown.depths().max() == 2 and grown.leaf_draws.min() >= 3
+    assert max(np.diff(clone(model).set_params(max_leaf_nodes=4).fit(X, y).forest_.node_offsets)) == 7
+    grown = clone(model).set_params(max_leaf_nodes=None, min_sum_hessian_in_leaf=100, min_samples_leaf=1).fit(X, y).forest_
+    assert 100 <= grown.leaf_draws.min() < 200
+
+
 def test_verbose(capfd):
     X, y, model = problem("squared_error")
     model.set_params(verbose=2, max_iter=3).fit(X, y)
