@@ -45,6 +45,7 @@ from dforest.engines.fitting import ForestSink
 from dforest.engines.problem import GrowthRules, Problem, Targets
 from dforest.engines.weights import TrainingRows
 from dforest.estimators.data.features import Features
+from dforest.estimators.data.tables import read_table
 from dforest.estimators.forest.base import SPLITTERS
 from dforest.estimators.results import importance, oob, pruning
 
@@ -162,13 +163,13 @@ class Frame:
             self.frame = self.frame.astype("category")
         self.frame["c"] = random.random(n)
         self.chosen = ["a", "b"]
-        self.features = Features.learn(self.frame, self.chosen)
+        self.features = Features.learn(read_table(self.frame), self.chosen)
 
     def time_learn(self, dtype):
-        Features.learn(self.frame, self.chosen)
+        Features.learn(read_table(self.frame), self.chosen)
 
     def time_encode(self, dtype):
-        self.features.encode(self.frame)
+        self.features.encode(read_table(self.frame))
 
 
 class Coding:

@@ -41,6 +41,8 @@ class TrainingRows:
         The weights of these rows as the user gave them.
     weight : ndarray or None
         `sample_weight` times the weights of the rows' classes.
+    lengths : list of int
+        How many rows were given, by part.
     kept : ndarray of bool
         Which of the rows that were given have positive weight.
     ranks : Communicator
@@ -53,7 +55,7 @@ class TrainingRows:
     def __init__(self, parts, y, sample_weight, ranks=ALONE, places=None):
         self.parts, self.y, self.sample_weight, self.weight = list(parts), y, sample_weight, sample_weight
         self.ranks, self._places = ranks, [ranks.rank] * len(self.parts) if places is None else places
-        self.kept, self._n_given = np.ones(len(y), bool), [len(part) for part in self.parts]
+        self.kept, self.lengths = np.ones(len(y), bool), [len(part) for part in self.parts]
         self.share = self.groups = None
         self._drop_zeros()
 
@@ -101,7 +103,7 @@ class TrainingRows:
             return None
         if not self.is_divided:
             return self.kept
-        return RowShare.agreed(self.ranks, self._places, self._n_given).gathered(self.ranks, self.kept)
+        return RowShare.agreed(self.ranks, self._places, self.lengths).gathered(self.ranks, self.kept)
 
     def number(self):
         """Number the rows, none of which will be dropped any more, through all ranks: set `share`. A collective."""

@@ -5,8 +5,8 @@ and are copied with the estimator. They reach no estimators inside of other ones
 """
 
 import inspect
+from contextlib import contextmanager
 from copy import copy
-from functools import wraps
 from uuid import uuid4
 
 _HOOKS = ("setup", "on_fit_task_begin", "on_fit_task_end", "teardown")
@@ -100,23 +100,19 @@ class CallbackSupportMixin:
         return copied.set_callbacks(*getattr(self, "_skl_callbacks", ()))
 
 
-def with_callbacks(method):
-    """Decorate a method so that the callbacks which it sets up are told of its end, also if it fails."""
-
-    @wraps(method)
-    def managed(estimator, *args, **kwargs):
-        try:
-            return method(estimator, *args, **kwargs)
-        finally:
-            if hasattr(estimator, "_callback_fit_ctx"):
-                errors = []
-                for callback in estimator._skl_callbacks_to_teardown:
-                    try:
-                        callback.teardown(estimator, estimator._callback_fit_ctx)
-                    except Exception as error:
-                        errors.append(error)
-                del estimator._skl_callbacks_to_teardown, estimator._callback_fit_ctx
-                if errors:
-                    raise errors[0] if len(errors) == 1 else ExceptionGroup("callbacks failed in teardown", errors)
-
-    return managed
+@contextmanager
+def callback_management_context(estimator):
+    """Tell callbacks that are set up in the block of its end, also if it fails."""
+    try:
+        yield
+    finally:
+        if hasattr(estimator, "_callback_fit_ctx"):
+            errors = []
+            for callback in estimator._skl_callbacks_to_teardown:
+                try:
+                    callback.teardown(estimator, estimator._callback_fit_ctx)
+                except Exception as error:
+                    errors.append(error)
+            del estimator._skl_callbacks_to_teardown, estimator._callback_fit_ctx
+            if errors:
+                raise errors[0] if len(errors) == 1 else ExceptionGroup("callbacks failed in teardown", errors)

@@ -22,15 +22,16 @@ from threading import get_ident
 import sklearn
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback._callback_support import callback_management_context
 except ImportError:  # before scikit-learn 1.9
-    from dforest.estimators.callback_protocol import CallbackSupportMixin, with_callbacks
+    from dforest.estimators.callback_protocol import CallbackSupportMixin, callback_management_context
 
 from dforest.estimators.data.agreement import NAMES_OF_RANKING
 from dforest.estimators.kinds import RankingTrees
 from dforest.estimators.subclasses import every_parameter
 
-__all__ = ["CallbackSupportMixin", "FitTasks", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "FitTasks", "callback_management_context"]
 
 
 class FitTasks:
@@ -39,7 +40,7 @@ class FitTasks:
     Parameters
     ----------
     estimator : CallbackSupportMixin
-        Whose method that is decorated by `with_callbacks` is running.
+        Around whose fit there is a `callback_management_context`.
     name : str
         What a step is called.
     partition : Partition

@@ -11,7 +11,9 @@ from dforest.backends import find_device, functions_for, is_on_device
 from dforest.config import on_host, queue_of
 from dforest.core.readable import is_readable
 from dforest.estimators import conversion
-from dforest.estimators.data.validation import check_X, count_threads
+from dforest.estimators.data.rows import checked_rows
+from dforest.estimators.data.tables import read_table
+from dforest.estimators.data.validation import count_threads
 from dforest.estimators.model import Model
 from dforest.estimators.results.calibration import check_uncalibrated
 
@@ -74,11 +76,12 @@ class TreeModel(Model):
         features = self._features if self._features.names is not None else None
         return self.forest_.predictor(getattr(self, "voting", "soft"), n_threads, features)
 
-    def _check_fitted_X(self, X):
+    def _checked_rows(self, X):
+        """X, checked and encoded as the training rows were: ndarray of float32 or float64, or `SparseRows`, on the host."""
         if self._is_plain(X):
             return X
         check_is_fitted(self)
-        return check_X(self, X, self._features, reset=False)
+        return checked_rows(self, read_table(X, self), self._features)
 
     def _is_plain(self, X):
         """Whether X is an array that all checks would let through unchanged. Checks take longer than predicting a single row."""
@@ -119,7 +122,7 @@ class TreeModel(Model):
         """What predicts the rows of X, and its arguments, of which the checked rows are the first."""
         device = self._device(X)
         if device is None:
-            X = self._check_fitted_X(X)
+            X = self._checked_rows(X)
             packed = self._packed(voting)
             return packed, X, self._n_threads(packed, len(X))
         check_is_fitted(self)
@@ -128,7 +131,7 @@ class TreeModel(Model):
             rows = functions_for(X).rows_of(X, device)
             if rows is not None and rows.shape[1] == self.n_features_in_:
                 return predictor, rows
-        return predictor, self._check_fitted_X(on_host(X))
+        return predictor, self._checked_rows(X)
 
     def _mean(self, X, voting="soft"):
         packed, *rows = self._ready(X, voting)

@@ -279,27 +279,27 @@ def said_of_place(place, device=None):
     return "a fit by several ranks, or of several partitions" if place == RANKS else "any trees"
 
 
-def places_of(estimator, arrays, is_shared):
-    """Where a fit grows its trees: tuple of `PLACES`, of which the processor is always one.
+def places_of_fit(estimator, partitions, ranks, others=()):
+    """(where a fit grows its trees, as a tuple of `PLACES`; the `Device` or None that it asks for).
+
+    Raises the errors of `check_support` and those of devices.
 
     Parameters
     ----------
     estimator : estimator
-    arrays : iterable
-        What the fit was given, and None, which stands for nothing.
-    is_shared : bool
-        Whether rows are those of several ranks or partitions.
+    partitions : list of Partition
+        What this rank was given.
+    ranks : Communicator
+    others : iterable
+        Other arrays that the fit was given, and None, which stands for nothing.
     """
-    queue = queue_of(*(array for array in arrays if array is not None))
-    has_device = queue is not None or estimator.device not in (None, "cpu")
-    return (PROCESSOR,) + (DEVICE,) * has_device + (RANKS,) * is_shared
-
-
-def places_of_fit(estimator, arrays, is_shared):
-    """(`places_of` a fit, the `Device` or None that it asks for). Raises the errors of `check_support` and those of devices."""
-    places = places_of(estimator, arrays, is_shared)
+    given = [array for partition in partitions for array in partition[1:] if array is not None]
+    given += [array for array in others if array is not None]
+    has_device = estimator.device not in (None, "cpu") or queue_of(*given) is not None
+    is_shared = ranks.size > 1 or len(partitions) != 1
+    places = (PROCESSOR,) + (DEVICE,) * has_device + (RANKS,) * is_shared
     check_support(Fit(estimator), places)
-    return places, estimator._device(*(array for array in arrays if array is not None)) if DEVICE in places else None
+    return places, estimator._device(*given) if has_device else None
 
 
 def check_support(fit, places):

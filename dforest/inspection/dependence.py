@@ -6,10 +6,8 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.config import on_host
 from dforest.core.sparse_rows import dense
 from dforest.estimators.data.outputs import classes_of
-from dforest.estimators.data.validation import check_X
 from dforest.estimators.one_fit import as_fitted
 from dforest.estimators.results.dependence import number_of
 from dforest.inspection.export import names_of_features
@@ -88,7 +86,7 @@ class PartialDependenceDisplay:
             if isinstance(result.average, list):  # by output
                 result.average = result.average[output]
         tenths = np.arange(0.1, 1.0, 0.1)
-        encoded = dense(check_X(estimator, on_host(X), estimator._features, reset=False))
+        encoded = dense(estimator._checked_rows(X))
         deciles = {j: np.nanquantile(encoded[:, j], tenths) for group in numbers for j in group}
         display = Display(
             results, features=numbers, feature_names=names, target_idx=drawn, deciles=deciles, is_categorical=has_labels

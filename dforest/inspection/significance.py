@@ -21,7 +21,8 @@ from scipy.sparse import hstack, issparse
 from sklearn.utils import Bunch, _safe_indexing, check_random_state
 
 from dforest.estimators.data.features import numbers_of
-from dforest.estimators.data.given import given_rows, given_values
+from dforest.estimators.data.given import given_values
+from dforest.estimators.data.tables import given_rows
 from dforest.estimators.data.validation import check_number, count_features
 from dforest.estimators.kinds import Forest
 from dforest.estimators.subclasses import unfitted

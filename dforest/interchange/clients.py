@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.forest.arrays import Forest
 from dforest.core.sparse_rows import dense
-from dforest.estimators.data.validation import check_X
 from dforest.estimators.families import BLENDED, ESTIMATORS
 from dforest.estimators.forest.ensemble import ForestClassifier, ForestRegressor
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -154,7 +153,7 @@ def _numbers(estimator, X, names=None):
     elif isinstance(X, np.ndarray):
         X = X[None, :] if is_single else X
         X = X if names is None else pd.DataFrame(X, columns=names)
-    encoded = np.asarray(dense(check_X(estimator, X, estimator._features, reset=False)), np.float64).copy()
+    encoded = np.asarray(dense(estimator._checked_rows(X)), np.float64).copy()
     n_categories = estimator.forest_.n_categories
     encoded[(n_categories > 0) & (encoded >= n_categories)] = np.nan
     if is_single:

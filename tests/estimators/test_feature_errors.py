@@ -14,6 +14,8 @@ from helpers.tables import (
     UNORDERED,
     WORDS,
     dictionary,
+    encoded_by,
+    learnt,
     make,
     mixed_frame,
 )
@@ -24,7 +26,6 @@ from dforest import (
     RandomForestRegressor,
 )
 from dforest.errors import UnseenLabelsWarning
-from dforest.estimators.data.features import Features
 
 THREE = np.eye(3)
 FRAME = mixed_frame(pd)
@@ -98,9 +99,9 @@ def test_no_rows(build):
 def test_ordered_chunks_that_disagree():
     chunks = [dictionary(["a", "b"], ["a", "b"], ordered=True), dictionary(["a", "b"], ["b", "a"], ordered=True)]
     with pytest.raises(ValueError, match="X column 'c' can't be read as categories: chunks that order their levels differently"):
-        Features.learn(pa.table({"c": pa.chunked_array(chunks)}))
+        learnt(pa.table({"c": pa.chunked_array(chunks)}))
     chunks[1] = dictionary(["c", "b"], ["a", "b", "c"], ordered=True)
-    assert Features.learn(pa.table({"c": pa.chunked_array(chunks)})).categories[0].tolist() == ["a", "b", "c"]
+    assert learnt(pa.table({"c": pa.chunked_array(chunks)})).categories[0].tolist() == ["a", "b", "c"]
 
 
 @ALL
@@ -118,11 +119,11 @@ def test_too_many_categories(kind, method):
 
 def test_all_categories_are_encoded():
     X = np.arange(65536)[:, None] / 7
-    features = Features.learn(X[1:], [0])
+    features = learnt(X[1:], [0])
     features.check_limits()
     assert features.n_categories.tolist() == [65535]
-    assert features.encode(X.astype(np.float32)).dtype == np.float32
-    np.testing.assert_array_equal(features.encode(X)[:, 0], [np.nan, *range(65535)])
+    assert encoded_by(features, X.astype(np.float32)).dtype == np.float32
+    np.testing.assert_array_equal(encoded_by(features, X)[:, 0], [np.nan, *range(65535)])
 
 
 # Labels that do not match those of training

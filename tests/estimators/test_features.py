@@ -26,15 +26,23 @@ from helpers.tables import (
     WHOLE,
     WORDS,
     dictionary,
+    encoded_by,
     known,
+    learnt,
     make,
     mixed_frame,
     numbers,
 )
 
 from dforest import DecisionTreeClassifier
-from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, ORDINAL, Features
-from dforest.estimators.data.validation import check_X
+from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, ORDINAL
+from dforest.estimators.data.rows import checked_rows
+from dforest.estimators.data.tables import read_table
+
+
+def checked(X, features):
+    return checked_rows(DecisionTreeClassifier(), read_table(X), features, reset=True)
+
 
 # Categories
 
@@ -42,13 +50,13 @@ from dforest.estimators.data.validation import check_X
 @pytest.mark.parametrize(("values", "build"), CASES)
 def test_categories_and_numbers(values, build):
     X = build(values)
-    features = Features.learn(X, [0])
+    features = learnt(X, [0])
     labels = sorted(set(known(values)))
     assert features.kinds.tolist() == [CATEGORICAL]
     assert features.categories[0].tolist() == labels
     assert features.n_categories.tolist() == [len(labels)]
     assert features.encodes
-    encoded = features.encode(X)
+    encoded = encoded_by(features, X)
     assert encoded.dtype == (X.dtype if build is OF_WHOLE["float32 array"] else np.float64)
     np.testing.assert_array_equal(encoded[:, 0], numbers(values, labels))
 
@@ -63,9 +71,9 @@ def test_labels_are_the_same_in_all_types(values):
     assert np.isnan(expected).sum() == 2 + values.count(values[1])
     others = [build(values) for build in builders.values()]
     for build in builders.values():
-        features = Features.learn(build([*seen, None]), [0])
+        features = learnt(build([*seen, None]), [0])
         for X in others:
-            np.testing.assert_array_equal(features.encode(X)[:, 0], expected)
+            np.testing.assert_array_equal(encoded_by(features, X)[:, 0], expected)
 
 
 def test_arrays_of_one_type():
@@ -83,10 +91,10 @@ def test_arrays_of_one_type():
         (np.array([[np.inf], [-np.inf], [np.nan]]), [-np.inf, np.inf]),
         (np.array([[decimal.Decimal("0.1")], [decimal.Decimal(2)], [1]], object), [decimal.Decimal("0.1"), 1, 2]),
     ):
-        features = Features.learn(X, [0])
+        features = learnt(X, [0])
         assert features.categories[0].tolist() == labels
         values = [None if value is None or value != value else value for value in X[:, 0].tolist()]
-        np.testing.assert_array_equal(features.encode(X)[:, 0], numbers(values, labels))
+        np.testing.assert_array_equal(encoded_by(features, X)[:, 0], numbers(values, labels))
 
 
 @pytest.mark.parametrize("dtype", [np.int16, np.uint32, np.int64, np.uint64, np.float32, np.float64])
@@ -95,39 +103,39 @@ def test_arrays_of_one_type():
 def test_many_numbers(dtype, step, low):
     """Dense numbers and sparse ones are looked up in different ways."""
     values = (low + step * np.random.default_rng(0).integers(0, 12, 300)).astype(dtype)
-    features = Features.learn(values[:200, None], [0])
+    features = learnt(values[:200, None], [0])
     labels = np.unique(values[:200])
     np.testing.assert_array_equal(features.categories[0], labels)
-    np.testing.assert_array_equal(features.encode(values[:, None])[:, 0], numbers(values.tolist(), labels.tolist()))
+    np.testing.assert_array_equal(encoded_by(features, values[:, None])[:, 0], numbers(values.tolist(), labels.tolist()))
 
 
 def test_equal_numbers_are_one_category():
     X = np.array([[0.0], [-0.0], [1.0], [np.nan]])
-    features = Features.learn(X, [0])
+    features = learnt(X, [0])
     assert [str(label) for label in features.categories[0].tolist()] == ["0.0", "1.0"]
     for other in (X, [[0], [0.0], [True], [None]], np.array([[0], [0], [1], [9]]), pd.DataFrame([False, -0.0, 1, None])):
-        np.testing.assert_array_equal(features.encode(other)[:, 0], [0, 0, 1, np.nan])
-    assert Features.learn([[1], [1.0], [True], [0]], [0]).categories[0].tolist() == [0, 1]
+        np.testing.assert_array_equal(encoded_by(features, other)[:, 0], [0, 0, 1, np.nan])
+    assert learnt([[1], [1.0], [True], [0]], [0]).categories[0].tolist() == [0, 1]
     with pytest.raises(ValueError, match="X column 0 holds the text '0', but numbers"):
-        features.encode([["0"], ["1"]])
+        encoded_by(features, [["0"], ["1"]])
 
 
 def test_large_integers_are_not_rounded():
     labels = [2**53, 2**53 + 1, 2**62 + 1]
     X = np.array(labels)[:, None]
-    features = Features.learn(X, [0])
+    features = learnt(X, [0])
     assert features.categories[0].tolist() == labels
-    assert features.encode(X)[:, 0].tolist() == [0, 1, 2]
-    np.testing.assert_array_equal(features.encode(X.astype(float))[:, 0], [0, 0, np.nan])
+    assert encoded_by(features, X)[:, 0].tolist() == [0, 1, 2]
+    np.testing.assert_array_equal(encoded_by(features, X.astype(float))[:, 0], [0, 0, np.nan])
     for frame in (
         pd.DataFrame({"c": pd.array([*labels, None], "Int64")}),
         pl.DataFrame({"c": [*labels, None]}),
         pa.table({"c": [*labels, None]}),
         [[label] for label in [*labels, None]],
     ):
-        assert Features.learn(frame, [0]).categories[0].tolist() == labels
-        np.testing.assert_array_equal(features.encode(frame)[:, 0], [0, 1, 2, np.nan])
-    mixed = Features.learn([[2**53 + 1], [0.5]], [0])
+        assert learnt(frame, [0]).categories[0].tolist() == labels
+        np.testing.assert_array_equal(encoded_by(features, frame)[:, 0], [0, 1, 2, np.nan])
+    mixed = learnt([[2**53 + 1], [0.5]], [0])
     assert mixed.categories[0].tolist() == [0.5, 2**53 + 1]
 
 
@@ -137,23 +145,23 @@ def test_only_categories_that_occur():
         pl.DataFrame({"c": pl.Series(["z", "b", "q", "a", "b"], dtype=pl.Categorical)})[[1, 3, 4]],
         pa.table({"c": pa.array(["z", "b", "a", "b"]).dictionary_encode()}).slice(1),
     ):
-        features = Features.learn(X)
+        features = learnt(X)
         assert features.categories[0].tolist() == ["a", "b"]
-        assert features.encode(X)[:, 0].tolist() == [1, 0, 1]
+        assert encoded_by(features, X)[:, 0].tolist() == [1, 0, 1]
 
 
 def test_another_order_of_categories_at_prediction():
-    features = Features.learn(pd.DataFrame({"c": pd.Categorical(["b", "a", "c"])}))
+    features = learnt(pd.DataFrame({"c": pd.Categorical(["b", "a", "c"])}))
     other = pd.DataFrame({"c": pd.Categorical(["c", "new", "a", None], ["new", "c", "b", "a"])})
-    np.testing.assert_array_equal(features.encode(other)[:, 0], [2, np.nan, 0, np.nan])
+    np.testing.assert_array_equal(encoded_by(features, other)[:, 0], [2, np.nan, 0, np.nan])
 
 
 def test_dictionaries_with_null_and_repeated_labels():
     column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3, None]), pa.array(["b", None, "a", "b"]))
     for X in (pa.table({"c": column}), pa.RecordBatch.from_pydict({"c": column})):
-        features = Features.learn(X)
+        features = learnt(X)
         assert features.categories[0].tolist() == ["a", "b"]
-        np.testing.assert_array_equal(features.encode(X)[:, 0], [1, np.nan, 0, 1, np.nan])
+        np.testing.assert_array_equal(encoded_by(features, X)[:, 0], [1, np.nan, 0, 1, np.nan])
 
 
 # Which columns
@@ -182,7 +190,7 @@ N, O, C = CONTINUOUS, ORDINAL, CATEGORICAL  # noqa: E741
     ],
 )
 def test_which_columns(library, categorical, ordinal, kinds):
-    features = Features.learn(mixed_frame(library), categorical, ordinal)
+    features = learnt(mixed_frame(library), categorical, ordinal)
     assert features.kinds.dtype == np.uint8
     assert features.kinds.tolist() == kinds
     assert features.n_categories.dtype == np.int32
@@ -195,21 +203,22 @@ def test_which_columns(library, categorical, ordinal, kinds):
 @LIBRARIES
 def test_all_kinds_in_one_frame(library):
     X = mixed_frame(library)
-    features = Features.learn(X)
+    features = learnt(X)
     expected = [[0.5, 0, 1, 0], [1.5, 1, 2, 1], [np.nan, 1, 3, np.nan], [2.5, np.nan, 4, 2], [0.5, 0, 5, 0]]
-    np.testing.assert_array_equal(features.encode(X), expected)
+    np.testing.assert_array_equal(encoded_by(features, X), expected)
 
 
 def test_arrays_have_no_types_of_labels():
     for X in (np.array([["a"], ["b"]], object), np.array([["1"], ["2"]]), [["a"], [1]], np.eye(2), np.eye(2, dtype=int)):
-        features = Features.learn(X)
+        features = learnt(X)
         assert not features.kinds.any()
         assert not features.encodes
 
 
 @pytest.mark.parametrize("X", [np.zeros(3), np.zeros((2, 2, 2)), [1, 2, 3], [[1], [2, 3]], "text", 5, None, pd.Series([1.0])])
-def test_what_is_no_table_has_no_features(X):
-    assert len(Features.learn(X, [0], [1]).kinds) == 0
+def test_what_is_no_table_is_refused(X):
+    with pytest.raises(ValueError, match="2D array|2-dimensional|dim 3|inhomogeneous"):
+        read_table(X)
 
 
 # Ordinal columns
@@ -217,53 +226,53 @@ def test_what_is_no_table_has_no_features(X):
 
 @pytest.mark.parametrize("build", ORDERED.values(), ids=ORDERED)
 def test_levels(build):
-    features = Features.learn(build(SIZES, LEVELS))
+    features = learnt(build(SIZES, LEVELS))
     assert features.kinds.tolist() == [ORDINAL]
     assert features.n_categories.tolist() == [0]
     assert features.categories[0].tolist() == LEVELS
     expected = numbers(SIZES, LEVELS)
     others = [build(SIZES, ["L", "S", "new", "M"]) for build in ORDERED.values()] + [build(SIZES) for build in OF_WORDS.values()]
     for other in others:
-        np.testing.assert_array_equal(features.encode(other)[:, 0], expected)
+        np.testing.assert_array_equal(encoded_by(features, other)[:, 0], expected)
     undeclared = build(["new", "XL", "S"], ["S", "new", "XL"])
-    np.testing.assert_array_equal(features.encode(undeclared)[:, 0], [np.nan, 3, 0])
+    np.testing.assert_array_equal(encoded_by(features, undeclared)[:, 0], [np.nan, 3, 0])
 
 
 @pytest.mark.parametrize("build", [build for name, build in (OF_WHOLE | OF_FLAGS).items() if "NA" not in name.split()])
 def test_ordinal_numbers_stay_numbers(build):
     values = FLAGS if build is OF_FLAGS["pandas boolean"] else WHOLE
     X = build(values)
-    features = Features.learn(X, None, [0])
+    features = learnt(X, None, [0])
     assert features.kinds.tolist() == [ORDINAL]
     assert features.categories == [None]
     assert not features.encodes
-    np.testing.assert_array_equal(features.encode(X)[:, 0], np.array(values, float))
+    np.testing.assert_array_equal(encoded_by(features, X)[:, 0], np.array(values, float))
 
 
 def test_ordered_types_of_numbers():
     ascending = pd.DataFrame({"c": pd.Categorical([3, 1, None], [1, 2, 3], ordered=True)})
-    assert Features.learn(ascending).categories == [None]
-    np.testing.assert_array_equal(Features.learn(ascending).encode(ascending)[:, 0], [3, 1, np.nan])
+    assert learnt(ascending).categories == [None]
+    np.testing.assert_array_equal(encoded_by(learnt(ascending), ascending)[:, 0], [3, 1, np.nan])
     other = pd.DataFrame({"c": pd.Categorical([3, 1, None], [3, 2, 1], ordered=True)})
-    assert Features.learn(other).categories[0].tolist() == [3, 2, 1]
-    np.testing.assert_array_equal(Features.learn(other).encode(other)[:, 0], [0, 2, np.nan])
+    assert learnt(other).categories[0].tolist() == [3, 2, 1]
+    np.testing.assert_array_equal(encoded_by(learnt(other), other)[:, 0], [0, 2, np.nan])
 
 
 def test_intervals_are_levels():
     values = np.array([0.5, 3.5, np.nan, 1.5])
     X = pd.DataFrame({"c": pd.cut(values, [0, 1, 2, 4])})
-    features = Features.learn(X)
+    features = learnt(X)
     assert features.kinds.tolist() == [ORDINAL]
-    np.testing.assert_array_equal(features.encode(X)[:, 0], [0, 2, np.nan, 1])
+    np.testing.assert_array_equal(encoded_by(features, X)[:, 0], [0, 2, np.nan, 1])
 
 
 @pytest.mark.parametrize("build", [*OF_WORDS.values()], ids=OF_WORDS)
 def test_text_without_an_order_is_not_ordinal(build):
     X = build(["S", "M", None, "L"])
-    if Features.learn(X).kinds.tolist() == [ORDINAL]:
+    if learnt(X).kinds.tolist() == [ORDINAL]:
         return
     with pytest.raises(ValueError, match="X column '?[c0]'? holds '[SML]', whose order is unknown; .*ordered categorical"):
-        Features.learn(X, None, [0])
+        learnt(X, None, [0])
 
 
 # Numbers beside labels
@@ -285,11 +294,11 @@ def test_other_columns_of_a_frame():
         [-2, 0, np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, -np.inf, np.inf, 1],
         [3, 1, 2.5, 2**53, 0, tenth[0], 6, -6, np.nan, tenth[1], 0],
     ]
-    np.testing.assert_array_equal(Features.learn(frame, ["word"], None).encode(frame), expected)
+    np.testing.assert_array_equal(encoded_by(learnt(frame, ["word"], None), frame), expected)
     table = {"whole": [1, None, 3], "flag": [True, None, False], "real": [0.5, None, -0.0], "word": ["a", "b", "a"]}
     expected = [[1, 1, 0.5, 0], [np.nan, np.nan, np.nan, 1], [3, 0, 0, 0]]
     for X in (pl.DataFrame(table), pa.table(table)):
-        np.testing.assert_array_equal(Features.learn(X, ["word"]).encode(X), expected)
+        np.testing.assert_array_equal(encoded_by(learnt(X, ["word"]), X), expected)
 
 
 def test_float32_stays_if_all_else_is():
@@ -302,22 +311,22 @@ def test_float32_stays_if_all_else_is():
             ({"c": label}, np.float64),
         ):
             X = frame(columns)
-            encoded = Features.learn(X, ["c"]).encode(X)
+            encoded = encoded_by(learnt(X, ["c"]), X)
             assert encoded.dtype == dtype
             for j, name in enumerate(columns):
                 np.testing.assert_array_equal(encoded[:, j], [0, 1] if name == "c" else columns[name])
     X = np.array([[0.1, 5], [0.2, 7]], np.float32)
-    assert Features.learn(X, [1]).encode(X).dtype == np.float32
+    assert encoded_by(learnt(X, [1]), X).dtype == np.float32
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_float_arrays_are_not_copied(dtype):
     X = np.random.default_rng(0).random((8, 3)).astype(dtype)
-    for features in (Features.learn(X), Features.learn(X, None, [1]), Features.learn(X, [], [0, 2])):
-        assert features.encode(X) is X
-        assert np.shares_memory(check_X(DecisionTreeClassifier(), X, features), X)
+    for features in (learnt(X), learnt(X, None, [1]), learnt(X, [], [0, 2])):
+        assert encoded_by(features, X) is X
+        assert np.shares_memory(checked(X, features), X)
     before = X.copy()
-    encoded = check_X(DecisionTreeClassifier(), X, Features.learn(X, [0]))
+    encoded = checked(X, learnt(X, [0]))
     assert encoded.dtype == dtype
     assert not np.shares_memory(encoded, X)
     assert np.array_equal(X, before)
@@ -338,7 +347,7 @@ def test_input_stays_as_it_was(build):
 def test_blocks_of_rows():
     values = np.random.default_rng(0).integers(0, 200, 5000)
     X = pd.DataFrame({"c": pd.Categorical(values), "x": values / 7})
-    encoded = Features.learn(X).encode(X)
+    encoded = encoded_by(learnt(X), X)
     np.testing.assert_array_equal(encoded[:, 0], np.unique(values, return_inverse=True)[1])
     np.testing.assert_array_equal(encoded[:, 1], values / 7)
     assert encoded.flags.c_contiguous
@@ -441,9 +450,9 @@ def test_dictionaries_of_numbers_keep_their_nulls():
     X = pa.table({"c": dictionary([10, 20, None, 20]), "x": [1, 2, 3, None]})
     expected = [[10, 1], [20, 2], [np.nan, 3], [20, np.nan]]
     for choice in (None, [], [1]):
-        encoded = check_X(DecisionTreeClassifier(), X, Features.learn(X, choice, None))
+        encoded = checked(X, learnt(X, choice, None))
         np.testing.assert_array_equal(encoded[:, 0], np.array(expected)[:, 0])
-    np.testing.assert_array_equal(check_X(DecisionTreeClassifier(), X), expected)
+    np.testing.assert_array_equal(checked(X, learnt(X, None, None)), expected)
 
 
 # Warm start
@@ -463,9 +472,9 @@ def test_warm_start_keeps_the_first_features(kind):
     assert model.categories_[0].tolist() == ["a", "b", "c", "d"]
     assert model.forest_.n_trees == 5
     expected = np.c_[[np.nan, 2.0, 1.0] * 8, [3.0, 0.0, 2.0] * 8]
-    np.testing.assert_array_equal(model._features.encode(pd.DataFrame(fewer)), expected)
+    np.testing.assert_array_equal(encoded_by(model._features, pd.DataFrame(fewer)), expected)
     # The last trees are those grown on these numbers.
-    plain = make(kind, warm_start=True, categorical_features=[0], ordinal_features=[1]).fit(first.encode(X), y)
+    plain = make(kind, warm_start=True, categorical_features=[0], ordinal_features=[1]).fit(encoded_by(first, X), y)
     plain.set_params(n_estimators=5).fit(expected, y, weight)
     assert_same(model, plain)
 

@@ -23,8 +23,8 @@ from dforest import (
     check_table,
     config_context,
 )
-from dforest.estimators.data.columns import columns_of, exact_values
-from dforest.estimators.data.given import given_rows, given_values
+from dforest.estimators.data.given import given_values
+from dforest.estimators.data.tables import exact_values, given_rows, read_table
 from dforest.estimators.families import ESTIMATORS
 from dforest.estimators.kinds import RankingTrees, SurvivalTrees
 from dforest.spmd.threads import ThreadGroup
@@ -382,4 +382,4 @@ def test_exact_columns_of_arrays():
     from scipy.sparse import csr_array
 
     for rows in (np.array([[1, 0], [2, 3]]), csr_array([[1, 0], [2, 3]])):
-        assert columns_of(rows).exact(1).tolist() == [0, 3]
+        assert read_table(rows).exact(1).tolist() == [0, 3]

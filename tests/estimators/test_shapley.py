@@ -76,7 +76,7 @@ def problem(model, seed, n=20, n_classes=3, is_single=False, is_weighted=False, 
 def compare(model, X, background=None):
     found = model.shap_values(X, background)
     votes = model.forest_.leaf_votes(getattr(model, "voting", "soft"))
-    others = None if background is None else model._check_fitted_X(background)  # with labels as numbers
+    others = None if background is None else model._checked_rows(background)  # with labels as numbers
     values, base = twin.shapley_values(model.forest_, votes, found.data, others)
     scale = np.abs([*votes.ravel(), *base]).max()
     np.testing.assert_allclose(found.values.reshape(values.shape), values, rtol=0, atol=1e-13 * scale)
@@ -87,7 +87,7 @@ def compare(model, X, background=None):
 def compare_interactions(model, X, background=None):
     found = model.shap_interaction_values(X, background)
     assert_adds_up(model, found, X, background)
-    others = None if background is None else model._check_fitted_X(background)
+    others = None if background is None else model._checked_rows(background)
     votes = model.forest_.leaf_votes(getattr(model, "voting", "soft"))
     values = twin.interaction_values(model.forest_, votes, found.data, others)
     np.testing.assert_allclose(found.values.reshape(values.shape), values, rtol=0, atol=1e-13 * np.abs(votes).max())
@@ -129,10 +129,10 @@ def test_values_of_several_outputs_are_those_of_the_twin(model, has_background):
     model, X = problem(model, 1, 20, is_weighted=True, several=True)
     rows, background = X[:3], X[3:] if has_background else None
     votes = model.forest_.leaf_votes(getattr(model, "voting", "soft"))
-    others = None if background is None else model._check_fitted_X(background)
+    others = None if background is None else model._checked_rows(background)
     for method, expected in (
-        ("shap_values", twin.shapley_values(model.forest_, votes, model._check_fitted_X(rows), others)[0]),
-        ("shap_interaction_values", twin.interaction_values(model.forest_, votes, model._check_fitted_X(rows), others)),
+        ("shap_values", twin.shapley_values(model.forest_, votes, model._checked_rows(rows), others)[0]),
+        ("shap_interaction_values", twin.interaction_values(model.forest_, votes, model._checked_rows(rows), others)),
     ):
         results = getattr(model, method)(rows, background)
         is_list = isinstance(results, list)

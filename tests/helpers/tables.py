@@ -14,6 +14,8 @@ from dforest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from dforest.estimators.data.features import Features
+from dforest.estimators.data.tables import read_table
 
 TREES = [DecisionTreeClassifier, DecisionTreeRegressor]
 FORESTS = [RandomForestClassifier, RandomForestRegressor, ExtraTreesClassifier, ExtraTreesRegressor]
@@ -128,3 +130,14 @@ def mixed_frame(library):
 
 
 LIBRARIES = pytest.mark.parametrize("library", [pd, pl, pa], ids=lambda library: library.__name__)
+
+
+def learnt(X, *chosen):
+    """What `Features` learn of X, given the parameters of estimators that say which columns are categorical and ordinal."""
+    return Features.learn(read_table(X), *chosen)
+
+
+def encoded_by(features, X):
+    """X as `features` encode it: what scikit-learn makes numbers of as they do, as it is, if it is an array."""
+    encoded = features.encode(read_table(X))
+    return encoded if isinstance(encoded, np.ndarray) else np.asarray(encoded, np.float64)

@@ -213,7 +213,8 @@ def test_the_short_way_makes_no_checks(n_classes, monkeypatch):
     """scikit-learn's take several times as long as a single row."""
     model, row = grown(np.float64, n_classes), problem(np.float64, n=1, seed=4)[0]
     for part in ["forest.base", "prediction"]:
-        for check in {"check_is_fitted", "check_X"} & vars(importlib.import_module(f"dforest.estimators.{part}")).keys():
+        known = vars(importlib.import_module(f"dforest.estimators.{part}"))
+        for check in {"check_is_fitted", "read_table", "checked_rows"} & known.keys():
             monkeypatch.setattr(f"dforest.estimators.{part}.{check}", None)
     for function in [model.predict, model.apply, *([model.predict_proba] if n_classes else [])]:
         assert len(function(row)) == 1

@@ -10,7 +10,7 @@ import pytest
 from dforest import RandomForestClassifier, RandomForestRegressor
 from dforest.config import config_context
 from dforest.engines.ranks import engine
-from dforest.estimators.data import fits
+from dforest.estimators.data import agreement, rows
 from dforest.estimators.data.agreement import Partition
 from dforest.sampling import BlockSampling, Sampling, StratifiedSampling
 from dforest.spmd.threads import ThreadGroup
@@ -185,7 +185,7 @@ def test_plans_that_rows_do_not_allow():
 
 def test_another_version(monkeypatch):
     versions = iter(["0.1", "0.2", "0.1", "0.1", "0.2", "0.1"])
-    monkeypatch.setattr(fits, "version", lambda _: next(versions))
+    monkeypatch.setattr(agreement, "version", lambda _: next(versions))
     assert_refused(ValueError, "the version of dforest is", ranks=range(SIZE))
 
 
@@ -210,7 +210,7 @@ class NoPlan(Sampling):
 
 
 def test_too_many_rows(monkeypatch):
-    monkeypatch.setattr(fits, "MAX_ROWS", 50)
+    monkeypatch.setattr(rows, "MAX_ROWS", 50)
     assert_refused(ValueError, "X has 60 rows; allowed are 1 to 50", ranks=range(SIZE))
 
 

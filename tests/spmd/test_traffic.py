@@ -49,7 +49,7 @@ class Counted:
 
         monkeypatch.setattr(ForestDriver, "evaluate", noted_level)
         monkeypatch.setattr(shipping.Shipping, "grow", noted_grow)
-        monkeypatch.setattr("dforest.estimators.data.coding.code_columns_together", noted_code)
+        monkeypatch.setattr("dforest.estimators.data.rows.code_columns_together", noted_code)
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])

@@ -16,7 +16,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 import dforest
 from dforest import SurvivalTree, check_table
 from dforest.estimators.data.column_check import NUMBERS
-from dforest.estimators.data.readings import READERS
+from dforest.estimators.data.texts import READERS
 from dforest.inspection.table.finding import Finding
 
 N = 200

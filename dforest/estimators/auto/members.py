@@ -16,8 +16,7 @@ from sklearn.utils import _safe_indexing
 from dforest.config import on_host
 from dforest.errors import UnseenLabelsWarning
 from dforest.estimators.boosting.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from dforest.estimators.data.columns import columns_of
-from dforest.estimators.data.given import given_rows
+from dforest.estimators.data.tables import given_rows, read_table
 from dforest.estimators.forest.forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -66,9 +65,8 @@ def digest_of(estimator, seed):
 
 def digest_of_data(X, y, weight):
     """A digest of training data, whatever kind of table X is: str."""
-    columns = columns_of(X)
-    values = X if columns is None else [columns.exact(j) for j in range(columns.n_columns)]
-    return joblib.hash((None if columns is None else columns.names, values, y, weight))
+    table = read_table(X)
+    return joblib.hash((table.names, [table.exact(j) for j in range(table.n_columns)], y, weight))
 
 
 _OWN = ("n_estimators", "categorical_features", "ordinal_features")  # parameters of a blend that members by name have, too

@@ -54,11 +54,10 @@ from dforest.estimators.boosting.search import divisions_of, is_searched, search
 from dforest.estimators.boosting.splits import warn_of_no_split
 from dforest.estimators.boosting.statistics import statistics_of
 from dforest.estimators.boosting.trees import trees_of
-from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, callback_management_context
 from dforest.estimators.data.agreement import Partition
-from dforest.estimators.data.coding import coded_columns
-from dforest.estimators.data.features import CATEGORICAL, ORDINAL
-from dforest.estimators.data.fits import encoded_rows, fitting
+from dforest.estimators.data.fits import fitting
+from dforest.estimators.data.rows import coded_columns, training_rows
 from dforest.estimators.data.validation import check_number, count_features, count_threads
 from dforest.estimators.kinds import BoostedTrees
 from dforest.estimators.other_names import with_hints
@@ -153,54 +152,59 @@ class BoostingEstimator(CallbackSupportMixin, TreeModel, BoostedTrees):
 
         All ranks of the estimator's communicator do this together. to_score: what a `ToScore` is made of, in its order
         """
-        with fitting(self) as model, self._communicator().together() as ranks:
+        to_score = ToScore(*(to_score or ()))
+        with (
+            fitting(self) as model,
+            self._communicator().together() as ranks,
+            callback_management_context(model),
+        ):
             model._validate_params()
-            if self.min_hessian != "deprecated":
-                if self.min_sum_hessian_in_leaf != self._defaults["min_sum_hessian_in_leaf"]:
-                    raise ValueError(
-                        f"min_hessian={self.min_hessian} and min_sum_hessian_in_leaf={self.min_sum_hessian_in_leaf}; allowed is "
-                        "one of them, which are two names of one parameter"
-                    )
-                warn(
-                    f"min_hessian={self.min_hessian} is deprecated: it is the earlier name of min_sum_hessian_in_leaf, and goes "
-                    "away with the next version",
-                    FutureWarning,
-                )
+            model._check_min_hessian()
             partitions = sorted(partitions_of(ranks.rank), key=lambda partition: partition.place)
-            model._fit(partitions, ToScore(*(to_score or ())), ranks)
+            tasks = FitTasks(model, "round", partitions[0], ranks)
+            places, device = places_of_fit(model, partitions, ranks, to_score)
+            grown = getattr(model, "forest_", None) if model.warm_start else None
+            training, held_out, kept = model._learn(partitions, to_score, ranks, places, grown)
+            seeds = tasks.agree(draw_seeds(model, grown))
+            n_trees = model.n_trees_per_iteration_
+            n_before = 0 if grown is None else grown.n_trees // n_trees
+            growth = model._growth = BoostedGrowth(model, tasks, ranks, n_before, model.max_iter_, n_trees, to_score)
+            growth.begin()
+            growth.agree_on_seeds(seeds)
+            seeds = Seeds.of_bags(growth.seeds)
+            model._row_seed = seeds[0].rows
+            engine, searched, raw = engine_on(device, count_threads(model.n_jobs), ranks), None, None
+            divisions = divisions_of(model, training, held_out, seeds, ranks)
+            if is_searched(model, divisions, held_out):
+                n_iterations, searched, raw = search_iterations(model, training, divisions, seeds, engine, ranks)
+                bags = [Bag(own, training, None) for own in seeds]
+            else:
+                n_iterations = model.max_iter_
+                bags = [Bag(own, *division[:2]) for own, (division,) in zip(seeds, divisions, strict=True)]
+            keep_out_of_fold(model, raw, kept)
+            growth.n_wanted = n_iterations * n_trees
+            model._grow(bags, grown, growth, engine, ranks, searched)
+            del model._growth
         return self
+
+    def _check_min_hessian(self):
+        """Warn if `min_sum_hessian_in_leaf` is given by its earlier name; raise ValueError if it is given by both."""
+        if self.min_hessian == "deprecated":
+            return
+        if self.min_sum_hessian_in_leaf != self._defaults["min_sum_hessian_in_leaf"]:
+            raise ValueError(
+                f"min_hessian={self.min_hessian} and min_sum_hessian_in_leaf={self.min_sum_hessian_in_leaf}; allowed is "
+                "one of them, which are two names of one parameter"
+            )
+        warn(
+            f"min_hessian={self.min_hessian} is deprecated: it is the earlier name of min_sum_hessian_in_leaf, and goes "
+            "away with the next version",
+            FutureWarning,
+        )
 
     def _communicator(self):
         """The `Communicator` of the ranks that fit together."""
         return communicator()
-
-    @with_callbacks
-    def _fit(self, partitions, to_score, ranks):
-        tasks = FitTasks(self, "round", partitions[0], ranks)
-        arrays = [*(array for partition in partitions for array in partition[1:]), *to_score]
-        places, device = places_of_fit(self, arrays, ranks.size > 1 or len(partitions) != 1)
-        grown = getattr(self, "forest_", None) if self.warm_start else None
-        training, held_out, kept = self._learn(partitions, to_score, ranks, places, grown)
-        seeds = tasks.agree(draw_seeds(self, grown))
-        n_trees = self.n_trees_per_iteration_
-        n_before = 0 if grown is None else grown.n_trees // n_trees
-        growth = self._growth = BoostedGrowth(self, tasks, ranks, n_before, self.max_iter_, n_trees, to_score)
-        growth.begin()
-        growth.agree_on_seeds(seeds)
-        seeds = Seeds.of_bags(growth.seeds)
-        self._row_seed = seeds[0].rows
-        engine, searched, raw = engine_on(device, count_threads(self.n_jobs), ranks), None, None
-        divisions = divisions_of(self, training, held_out, seeds, ranks)
-        if is_searched(self, divisions, held_out):
-            n_iterations, searched, raw = search_iterations(self, training, divisions, seeds, engine, ranks)
-            bags = [Bag(own, training, None) for own in seeds]
-        else:
-            n_iterations = self.max_iter_
-            bags = [Bag(own, *division[:2]) for own, (division,) in zip(seeds, divisions, strict=True)]
-        keep_out_of_fold(self, raw, kept)
-        growth.n_wanted = n_iterations * n_trees
-        self._grow(bags, grown, growth, engine, ranks, searched)
-        del self._growth
 
     def _learn(self, partitions, to_score, ranks, places, grown):
         """Set what is known of the data before trees are grown at some places, after those there are. A collective.
@@ -214,24 +218,25 @@ class BoostingEstimator(CallbackSupportMixin, TreeModel, BoostedTrees):
         kept : ndarray of bool
             Which of the rows that `fit` was given here are training rows.
         """
-        partitions, to_score = [partition.on_host() for partition in partitions], ToScore(*map(on_host, to_score))
+        partitions, to_score = [partition.read(self) for partition in partitions], ToScore(*map(on_host, to_score))
         has_offset = any(partition.offset is not None for partition in partitions)
         check_given(self, to_score, has_offset)
         check_columns_of_y(self, partitions)
         names = "classes_", "_loss", "_constraints", "_has_offset", "n_trees_per_iteration_"
         known = tuple(getattr(self, name, None) for name in names)
-        rows, parts, features = self._learn_rows(partitions, ranks, grown)
-        self._keep_features(features.kept(rows, None if grown is None else self._features))
+        rows = training_rows(self, partitions, ranks, grown)
+        if not self.is_categorical_.any():
+            self.is_categorical_ = None
         self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
-        told = zip(partitions, parts, strict=True)
-        queries = self._queries([ToldQueries(p.place, p.groups, p.group_sizes, len(X)) for p, X in told], ranks)
+        told = zip(partitions, rows.lengths, strict=True)
+        queries = self._queries([ToldQueries(own.place, own.groups, own.group_sizes, n) for own, n in told], ranks)
         if self._loss.of_groups and queries is None:
             raise ValueError(
                 f"loss={self.loss!r} is of groups of rows; allowed are losses of rows, or HistGradientBoostingRanker, whose fit "
                 "is told the groups"
             )
         self.n_trees_per_iteration_ = self.n_bags * self._loss.n_trees_per_iteration
-        n_rows, is_given = ranks.total(sum(map(len, parts))), ranks.any(to_score[0] is not None)
+        n_rows, is_given = ranks.total(sum(rows.lengths)), ranks.any(to_score[0] is not None)
         has_scores = not isinstance(self.scoring, str) or self.scoring != "loss" or self._loss.has_values
         choose_values(self, n_rows, is_given, has_scores=has_scores)
         check_support(Fit(self, self._loss.n_outputs), places)
@@ -240,30 +245,13 @@ class BoostingEstimator(CallbackSupportMixin, TreeModel, BoostedTrees):
         self._has_offset = has_offset
         if grown is not None:
             self._check_grown(grown, *known)
-        offset = check_offset([partition.offset for partition in partitions], parts, self._loss.n_sums)
+        offset = check_offset([partition.offset for partition in partitions], rows.lengths, self._loss.n_sums)
         weights = (booster_weight(weight, ranks=ranks) for weight in (rows.weight, rows.sample_weight))
         training = Sample(
             rows.X, rows.y.astype(np.float64), *weights, None if offset is None else offset[rows.kept],
             None if queries is None else queries[rows.kept], rows.share if rows.is_divided else None,
         )  # fmt: skip
         return training, scored_rows(self, to_score, ranks), rows.kept
-
-    def _learn_rows(self, partitions, ranks, grown):
-        """(this rank's `TrainingRows`, X of its partitions, the `Features` of the columns of all ranks). A collective."""
-        features, parts, rows = encoded_rows(self, partitions, ranks, grown)
-        n_features = parts[0].shape[1]
-        if grown is not None and n_features != grown.n_features:
-            raise ValueError(f"X has {n_features} features, but warm_start=True goes on with trees grown on {grown.n_features}")
-        return rows, parts, features
-
-    def _keep_features(self, features):
-        """Set what the features are. Raises ValueError if one has too many categories."""
-        features.check_limits()
-        self._features = features
-        is_categorical = features.kinds == CATEGORICAL
-        self.is_categorical_ = is_categorical if is_categorical.any() else None
-        self.is_ordinal_ = features.kinds == ORDINAL
-        self.categories_ = list(features.categories)
 
     def _check_rows(self, rows):
         """Raise ValueError if targets of the rows of positive weight are not allowed. A collective."""
@@ -576,10 +564,10 @@ class BoostingEstimator(CallbackSupportMixin, TreeModel, BoostedTrees):
 
     def _raw_after(self, X, numbers, offset=None):
         """Yield raw predictions after some numbers of iterations, which ascend, in new arrays."""
-        X = self._check_fitted_X(on_host(X))
+        X = self._checked_rows(X)
         packed, n_trees, n_sums = self.forest_.packed(), self.n_trees_per_iteration_, self.forest_.objective.n_sums
         n_threads = self._n_threads(packed, len(X))
-        sums = check_offset([on_host(offset)], [X], n_sums)
+        sums = check_offset([on_host(offset)], [len(X)], n_sums)
         sums = np.zeros((len(X), n_sums)) if sums is None else sums
         baseline, done = np.array(self.forest_.objective.baseline), 0
         for n in numbers:

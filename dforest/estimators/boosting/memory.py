@@ -74,7 +74,7 @@ def estimate_of(self, partition, to_score):
     model = unwatched(self)
     with model._communicator().together() as ranks:
         partition = partition._replace(place=ranks.rank)
-        places, device = places_of_fit(model, [*partition[1:], *to_score], ranks.size > 1)
+        places, device = places_of_fit(model, [partition], ranks, to_score)
         training, held_out, _ = model._learn([partition], to_score, ranks, places, None)
         seeds = Seeds.of_bags(ranks.first(draw_seeds(model, None)))
         engine, given = engine_on(device, count_threads(model.n_jobs), ranks), (*partition[1:], *to_score)

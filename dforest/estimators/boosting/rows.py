@@ -13,7 +13,8 @@ from dforest.estimators.boosting.queries import ToldQueries
 from dforest.estimators.data.agreement import common_floats
 from dforest.estimators.data.given import given_numbers
 from dforest.estimators.data.outputs import by_output
-from dforest.estimators.data.validation import check_weights, check_X
+from dforest.estimators.data.rows import checked_targets
+from dforest.estimators.data.validation import check_weights
 from dforest.spmd.communicator import ALONE
 from dforest.spmd.draws import assign_parts, stratified, subsampled
 
@@ -135,14 +136,15 @@ def booster_weight(weight, name="sample_weight", ranks=ALONE):
     return weight
 
 
-def check_offset(offsets, parts, n_sums, name="offset"):
+def check_offset(offsets, lengths, n_sums, name="offset"):
     """The offsets of the rows of all parts: ndarray of shape (n_rows, n_sums), dtype float64; None if there are none.
 
     Parameters
     ----------
     offsets : list of (array-like, or None)
         Of each part of X; None of one part means None of all.
-    parts : list of (ndarray of shape (n_rows of the part, n_features), or SparseRows)
+    lengths : list of int
+        How many rows each part has.
     n_sums : int
         How many raw predictions a row has.
     name : str
@@ -156,13 +158,13 @@ def check_offset(offsets, parts, n_sums, name="offset"):
     if any(offset is None for offset in offsets):
         return None
     checked = [np.zeros((0, n_sums))]
-    for offset, part in zip(offsets, parts, strict=True):
+    for offset, length in zip(offsets, lengths, strict=True):
         numbers = given_numbers(name, offset)
         try:
             numbers = numbers.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{name} holds what are no numbers: {error}; allowed are finite numbers") from error
-        shapes = [(len(part),), (len(part), 1)] if n_sums == 1 else [(len(part), n_sums)]
+        shapes = [(length,), (length, 1)] if n_sums == 1 else [(length, n_sums)]
         if numbers.shape not in shapes:
             raise ValueError(f"{name} has the shape {numbers.shape}; allowed is {shapes[0]}")
         wrong = np.argwhere(~(np.abs(numbers) <= MAX_TARGET))
@@ -171,7 +173,7 @@ def check_offset(offsets, parts, n_sums, name="offset"):
                 f"{name} holds {numbers[tuple(wrong[0])]} in row {wrong[0][0]}; allowed are finite numbers up to 2**500 in "
                 "magnitude"
             )
-        checked.append(numbers.reshape(len(part), n_sums))
+        checked.append(numbers.reshape(length, n_sums))
     return np.concatenate(checked)
 
 
@@ -253,7 +255,8 @@ def scored_rows(estimator, to_score, ranks, suffix="_val"):
     is_weighted = ranks.any(sample_weight is not None)
     try:
         if has_rows:
-            X, y = check_X(estimator, X, estimator._features, reset=False, y=y, y_numeric=estimator._target.has_numbers)
+            X = estimator._checked_rows(X)
+            y = checked_targets(estimator, y, X)
             y = estimator._target.encode_known(estimator, by_output(y)).astype(np.float64)
             estimator._loss.check_targets(y, is_trained_on=False)
         (X,) = common_floats(ranks, [X])
@@ -262,7 +265,7 @@ def scored_rows(estimator, to_score, ranks, suffix="_val"):
         weight = check_weights([sample_weight], [X], ranks)
     except ValueError as error:
         raise ValueError(f"X{suffix}, y{suffix} or sample_weight{suffix}: {error}") from error
-    offset = check_offset([offset], [X], n_sums, f"offset{suffix}")
+    offset = check_offset([offset], [len(X)], n_sums, f"offset{suffix}")
     queries = estimator._queries([ToldQueries(ranks.rank, groups, group_sizes, len(X))] * has_rows, ranks, suffix)
     share = None if ranks.size == 1 else RowShare.agreed(ranks, [ranks.rank], [len(X)])
     sample = Sample(X, y, booster_weight(weight, f"sample_weight{suffix}", ranks), offset=offset, queries=queries, share=share)

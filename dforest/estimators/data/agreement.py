@@ -9,6 +9,7 @@ All functions but those of `Partition` are collectives: every rank calls them, a
 import math
 from collections.abc import Mapping
 from hashlib import sha256
+from importlib.metadata import version
 from numbers import Integral
 from types import FunctionType
 from typing import NamedTuple
@@ -17,9 +18,9 @@ import numpy as np
 
 from dforest.config import on_host
 from dforest.core.sparse_rows import SparseRows
-from dforest.estimators.data.columns import columns_of
-from dforest.estimators.data.features import CATEGORICAL, KINDS, Features, sorted_labels
-from dforest.estimators.data.given import given_rows
+from dforest.estimators.data.features import CATEGORICAL, KINDS, Features
+from dforest.estimators.data.labels import sorted_labels
+from dforest.estimators.data.tables import read_table
 from dforest.estimators.subclasses import every_parameter
 
 
@@ -45,10 +46,10 @@ class Partition(NamedTuple):
     offset: object = None
     group_sizes: object = None
 
-    def on_host(self):
-        """This partition, with arrays of a device copied to the host, and masked cells of X as missing values."""
+    def read(self, estimator):
+        """This partition with X as a `Table`, and arrays of a device copied to the host, for an estimator, whom errors name."""
         place, X, *arrays = self
-        return Partition(place, given_rows(X), *map(on_host, arrays))
+        return Partition(place, read_table(X, estimator), *map(on_host, arrays))
 
 
 NAMES_OF_RANKING = {"groups": "qid", "group_sizes": "group"}  # by what a `Partition` calls them, arguments of `fit`
@@ -124,21 +125,21 @@ def _mixed(words):
     return words ^ (words >> np.uint64(31))
 
 
-def check_alike(ranks, estimator, partitions, version, forest):
-    """Raise ValueError unless all ranks ask for the same forest, of columns that are alike.
+def check_alike(ranks, estimator, partitions, forest):
+    """Raise ValueError unless all ranks ask for the same forest, of columns that are alike; of one partition nothing is asked.
 
     Parameters
     ----------
     ranks : Communicator
     estimator : TreeEstimator
     partitions : list of Partition
-        On the host.
-    version : str
-        Of dforest.
+        Read.
     forest : Forest or None
         That there is already.
     """
-    stated = {"the version of dforest": version, "the class of the estimator": type(estimator).__name__}
+    if ranks.size == 1 and len(partitions) == 1:
+        return
+    stated = {"the version of dforest": version("dforest"), "the class of the estimator": type(estimator).__name__}
     for name, value in every_parameter(estimator, deep=True).items():
         if name not in _OWN_PARAMETERS:
             stated[name] = comparable(value)
@@ -146,10 +147,9 @@ def check_alike(ranks, estimator, partitions, version, forest):
         stated["random_state"] = int(estimator.random_state)
     stated["the digest of the forest that there is"] = None if forest is None else digest_of(forest)
     for partition in partitions:
-        columns = columns_of(partition.X)
-        if columns is not None:  # else it will be refused
-            _state(stated, "the number of columns of X", columns.n_columns)
-            _state(stated, "the names of the columns of X", None if columns.names is None else [str(n) for n in columns.names])
+        names = partition.X.names
+        _state(stated, "the number of columns of X", partition.X.n_columns)
+        _state(stated, "the names of the columns of X", None if names is None else list(map(str, names)))
         _state(stated, "whether there is sample_weight", partition.sample_weight is not None)
         has_groups = partition.groups is not None or partition.group_sizes is not None
         _state(stated, "whether there are groups", has_groups)
@@ -195,7 +195,7 @@ def comparable(value):
     return value if isinstance(value, str | int | float | None) else repr(value)
 
 
-def common_features(ranks, found, rows):
+def common_features(ranks, found, tables):
     """What the columns of X are, given what they are in each partition of this rank: `Features` with the labels of all rows.
 
     A partition in which a column has no value, such as one of missing numbers where others have labels, does not count for it.
@@ -205,7 +205,7 @@ def common_features(ranks, found, rows):
     ranks : Communicator
     found : list of Features
         Of each partition.
-    rows : list of (array-like or frame)
+    tables : list of Table
         X of each partition.
 
     Raises
@@ -220,8 +220,7 @@ def common_features(ranks, found, rows):
         return Features([], [])
     n, names = len(everywhere[0].kinds), everywhere[0].names
     open_to = [j for j in range(n) if len({(features.kinds[j], features.is_encoded(j)) for features in everywhere}) > 1]
-    there = [columns_of(X) for X, features in zip(rows, found, strict=True) if len(features.kinds)]
-    silent = ranks.gather_objects([{j for j in open_to if columns.says_nothing(j)} for columns in there])
+    silent = ranks.gather_objects([{j for j in open_to if table.says_nothing(j)} for table in tables if table.n_columns])
     silent = [columns for of_rank in silent for columns in of_rank]
     kinds, categories = [], []
     for j in range(n):

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dforest.estimators.data.codes import code_kind, digits_of
-from dforest.estimators.data.columns import is_missing
-from dforest.estimators.data.readings import LONGEST, code_of_amounts, content_of
+from dforest.estimators.data.labels import is_missing
+from dforest.estimators.data.texts import LONGEST, code_kind, code_of_amounts, content_of, digits_of
 
 LARGEST_EXACT = 2**53  # the largest integer up to which all are exact in float64
 ALLOWED = "allowed are numbers, booleans and missing values"
@@ -63,16 +62,16 @@ class Refusal(NamedTuple):
     is_type: bool = False
 
 
-def check_columns(columns, numbers):
+def check_columns(table, numbers):
     """Raise ValueError or TypeError if columns of X hold anything that float64 does not hold exactly, or that is no number.
 
     Parameters
     ----------
-    columns : ArrayColumns
+    table : Table
     numbers : iterable of int
         Which columns.
     """
-    found = [(columns.title(j), refusal_of(columns.known(j))) for j in numbers]
+    found = [(table.title(j), refusal_of(table.known(j))) for j in numbers]
     refused = [(title, refusal) for title, refusal in found if refusal is not None]
     if len(refused) <= 1:
         for title, refusal in refused:

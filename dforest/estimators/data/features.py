@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from numbers import Integral
 
 import numpy as np
-from scipy.sparse import issparse
 
 from dforest.core.sparse_rows import SparseRows
 from dforest.errors import UnseenLabelsWarning
 from dforest.estimators.data.column_check import ALLOWED, check_columns
-from dforest.estimators.data.columns import ColumnsOfSparse, as_list, columns_of, is_missing, is_number, title
+from dforest.estimators.data.labels import as_list, is_missing, some_of, title, type_of, types_beside
 from dforest.estimators.data.sparse import with_numbers
+from dforest.estimators.data.tables import read_table
 from dforest.rules.records import constants
 from dforest.warning import warn
 
@@ -50,7 +50,8 @@ class Features:
         self.kinds = np.array(kinds, np.uint8)
         self.categories = list(categories)
         self.names = names
-        self.encodes = any(labels is not None for labels in categories)
+        self._encoded = [j for j, labels in enumerate(self.categories) if labels is not None]
+        self.encodes = bool(self._encoded)
         self.n_categories = np.array(
             [len(labels) if kind == CATEGORICAL else 0 for kind, labels in zip(kinds, categories, strict=True)], np.int32
         )
@@ -61,7 +62,7 @@ class Features:
         self._numbers = [
             None if labels is None else {label: number for number, label in enumerate(labels.tolist())} for labels in categories
         ]
-        self._allowed = [() if labels is None else _types_beside(labels.tolist()) for labels in categories]
+        self._allowed = [() if labels is None else types_beside(labels.tolist()) for labels in categories]
         self._usual = [set().union(*map(_USUAL.get, allowed)) for allowed in self._allowed]
 
     def __getstate__(self):
@@ -85,13 +86,12 @@ class Features:
         self.__init__(kinds, categories, names)
 
     @classmethod
-    def learn(cls, X, categorical_features="from_dtype", ordinal_features="from_dtype"):
+    def learn(cls, table, categorical_features="from_dtype", ordinal_features="from_dtype"):
         """What the columns of X are, as the user says or as their types tell.
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_features)
-            Anything else gives a result without features; `check_X` refuses it.
+        table : Table
         categorical_features, ordinal_features : {"auto", "from_dtype"}, array-like or None
             The parameters of estimators; "auto" is for the first one.
 
@@ -106,18 +106,10 @@ class Features:
             If a column is named that is not there, or is named by both; if the labels of a column can't be compared with each
             other, or the values of an ordinal column have no order.
         """
-        chosen = categorical_features, ordinal_features
-        is_plain = issparse(X) or isinstance(X, np.ndarray)
-        is_plain = is_plain and (not _is_auto(categorical_features) or X.dtype.kind in "iuf")
-        if is_plain and X.ndim == 2 and all(map(_is_word, chosen)):
-            return cls(np.zeros(X.shape[1], np.uint8), [None] * X.shape[1])  # the type of an array says nothing about labels
-        columns = columns_of(X)
-        if columns is None:
-            return cls([], [])
-        kinds, categories = kinds_of(columns, categorical_features, ordinal_features), [None] * columns.n_columns
+        kinds, categories = kinds_of(table, categorical_features, ordinal_features), [None] * table.n_columns
         for j in np.flatnonzero(kinds != CONTINUOUS).tolist():
-            categories[j] = labels_of(columns, j, kinds[j])
-        return cls(kinds, categories, columns.names)
+            categories[j] = table.categories(j) if kinds[j] == CATEGORICAL else table.levels(j)
+        return cls(kinds, categories, table.names)
 
     def title(self, j):
         """What messages call column j."""
@@ -126,51 +118,18 @@ class Features:
     def is_encoded(self, j):
         return self.categories[j] is not None
 
-    def encode(self, X, columns=None):
-        """X as an array of floats, in which encoded columns hold the numbers of their labels.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_rows, n_features)
-            Columns that are not encoded must hold what floats can.
-        columns : ArrayColumns, optional
-            What `columns_of` returns for X, if that is known.
+    def encode(self, table):
+        """X with numbers in place of the labels of encoded columns; the columns that are not encoded must hold what floats can.
 
         Returns
         -------
-        ndarray of shape (n_rows, n_features), dtype float32 or float64
-            X itself, if it is such an array and no column is encoded. float32 if X is of that type, or if all
-            columns that are not encoded are.
+        array-like, frame, or sparse matrix of shape (n_rows, n_features)
+            What the table was read from, if scikit-learn makes numbers of it that say the same, and no column is encoded;
+            otherwise as `Table.floats`.
         """
-        is_float = isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
-        if is_float and not self.encodes:
-            return X
-        columns = columns_of(X) if columns is None else columns
-        parts = [self._part(columns, j) for j in range(columns.n_columns)]
-        dtypes = {part.dtype for j, part in enumerate(parts) if not self.is_encoded(j)}
-        dtype = X.dtype if is_float else np.float32 if dtypes == {np.dtype(np.float32)} else np.float64
-        encoded = np.empty((columns.n_rows, columns.n_columns), dtype)
-        for start in range(0, columns.n_rows, 1024):  # rows that stay in cache while columns are written
-            for j, part in enumerate(parts):
-                encoded[start : start + 1024, j] = part[start : start + 1024]
-        return encoded
-
-    def encode_sparse(self, X):
-        """`encode` for a sparse matrix in order, whose columns that are not encoded hold numbers.
-
-        Returns
-        -------
-        csr_array of shape (n_rows, n_features), dtype float32 or float64
-            Columns in which 0 has another number than 0, or none, store all rows.
-        """
-        columns = ColumnsOfSparse(X)
-        numbers = {}
-        for j in range(columns.n_columns):
-            if self.is_encoded(j):
-                part, n_stored = self._part(columns, j), int(np.diff(columns.stored.indptr[j : j + 2])[0])
-                numbers[j] = part[:n_stored], part[-1] if n_stored < len(part) else 0
-        dtype = X.dtype if X.dtype in (np.float64, np.float32) else np.float64
-        return with_numbers(columns.stored.astype(dtype, copy=False), numbers)
+        if table.is_plain and not self.encodes:
+            return table.given
+        return table.floats({j: self._part(table, j) for j in self._encoded})
 
     def encode_rows(self, X):
         """One row, as a mapping or a Series of the names of columns to values, or rows, as a list of mappings or a frame.
@@ -192,13 +151,13 @@ class Features:
             return self._encode_row(dict(X))
         if isinstance(X, list | tuple):
             return self._encode_listed(X)
-        columns = columns_of(X) if hasattr(X, "columns") or hasattr(X, "column_names") else None
-        if columns is None:
+        if not hasattr(X, "columns") and not hasattr(X, "column_names"):
             allowed = "arrays, mappings of names to values, lists of these, Series and frames"
             raise TypeError(f"X is of type {type(X).__name__}; allowed are {allowed}")
-        self._check_names(columns.names)
-        check_columns(columns, [j for j in range(columns.n_columns) if not self.is_encoded(j)])
-        return np.ascontiguousarray(self.encode(X, columns))
+        table = read_table(X)
+        self._check_names(table.names)
+        check_columns(table, [j for j in range(table.n_columns) if not self.is_encoded(j)])
+        return np.ascontiguousarray(table.floats({j: self._part(table, j) for j in self._encoded}))
 
     def _check_names(self, given):
         """Raise ValueError unless these are the names of the columns, in any order for a mapping."""
@@ -241,7 +200,7 @@ class Features:
 
     def _check_type(self, j, value):
         """Raise ValueError if a value has another type than all labels of column j."""
-        allowed, given = self._allowed[j], _type_of(value)
+        allowed, given = self._allowed[j], type_of(value)
         if given is None or given in allowed or is_missing(value):
             return
         raise ValueError(
@@ -249,21 +208,19 @@ class Features:
             f"{self.categories[j].tolist()[0]!r}; allowed are {', '.join(allowed)} and missing values"
         )
 
-    def _part(self, columns, j):
-        """Column j of what `encode` returns."""
-        if not self.is_encoded(j):
-            return columns.numbers(j)
-        codes, labels = _codes(columns, j)
+    def _part(self, table, j):
+        """The numbers of the labels of an encoded column, for each entry of its codes: ndarray of float64."""
+        codes, labels = table.codes(j)
         labels = as_list(labels)
-        table = self._table(j, labels)
-        n_rows, known = columns.n_rows_of(j), codes >= 0
-        rows = np.bincount(codes[known], None if n_rows is None else n_rows[known], len(table)).astype(np.int64)
+        numbers = self._table(j, labels)
+        n_rows, known = table.n_rows_of(j), codes >= 0
+        rows = np.bincount(codes[known], None if n_rows is None else n_rows[known], len(numbers)).astype(np.int64)
         if self._allowed[j] and not {*map(type, labels)} <= self._usual[j]:
             for label, n in zip(labels, rows.tolist(), strict=False):
                 if n:
                     self._check_type(j, label)
-        self._check_unseen(j, rows, labels, table)
-        return table[codes]
+        self._check_unseen(j, rows, labels, numbers)
+        return numbers[codes]
 
     def _check_unseen(self, j, rows, labels, table):
         """Warn if most rows that have a label in column j have one that has no number. rows : how many have each label"""
@@ -389,11 +346,11 @@ def _readable_by_column(X):
     return X.by_column() if isinstance(X, SparseRows) else X
 
 
-def kinds_of(columns, categorical_features="from_dtype", ordinal_features="from_dtype"):
-    """The kinds of columns, as the user gives them or as their types tell: ndarray of shape (n_columns,), dtype uint8."""
-    kinds = np.full(columns.n_columns, CONTINUOUS, np.uint8)
+def kinds_of(table, categorical_features="from_dtype", ordinal_features="from_dtype"):
+    """What kinds a table's columns are, by the user's word or by their types: ndarray of shape (n_columns,), dtype uint8."""
+    kinds = np.full(table.n_columns, CONTINUOUS, np.uint8)
     by_name = {"categorical_features": categorical_features, "ordinal_features": ordinal_features}
-    known = columns.n_columns, columns.names
+    known = table.n_columns, table.names
     for name, choice in by_name.items():
         if isinstance(choice, str) and choice not in ("from_dtype", "auto"):
             raise ValueError(f'{name}={choice!r}; allowed are "from_dtype", "auto", None, and lists of columns')
@@ -401,16 +358,15 @@ def kinds_of(columns, categorical_features="from_dtype", ordinal_features="from_
     categorical, ordinal = given.get("categorical_features", []), given.get("ordinal_features", [])
     both = sorted(set(categorical) & set(ordinal))
     if both:
-        raise ValueError(f"{columns.title(both[0])} is in both categorical_features and ordinal_features; allowed is one of them")
+        raise ValueError(f"{table.title(both[0])} is in both categorical_features and ordinal_features; allowed is one of them")
     if isinstance(categorical_features, str) or isinstance(ordinal_features, str):
-        for j in range(columns.n_columns):
-            order = columns.order(j)
+        for j in range(table.n_columns):
+            order = table.order(j)
             if order == "ordered" and isinstance(ordinal_features, str):
                 kinds[j] = ORDINAL
-            elif isinstance(categorical_features, str) and (
-                order is not None or _is_auto(categorical_features) and columns.holds_labels(j)
-            ):
-                kinds[j] = CATEGORICAL
+            elif isinstance(categorical_features, str):
+                has_labels = order is not None or categorical_features == "auto" and table.holds_labels(j)
+                kinds[j] = CATEGORICAL if has_labels else CONTINUOUS
     kinds[categorical] = CATEGORICAL
     kinds[ordinal] = ORDINAL
     return kinds
@@ -418,10 +374,6 @@ def kinds_of(columns, categorical_features="from_dtype", ordinal_features="from_
 
 def _is_word(choice):
     return choice is None or isinstance(choice, str)
-
-
-def _is_auto(choice):
-    return isinstance(choice, str) and choice == "auto"
 
 
 def numbers_of(parameter, choice, n, names):
@@ -458,116 +410,3 @@ def numbers_of(parameter, choice, n, names):
             raise ValueError(f"{parameter} lists {entry!r} more than once")
         seen.add(number)
     return numbers
-
-
-def _codes(columns, j):
-    try:
-        codes, labels = columns.codes(j)
-        if isinstance(labels, list):
-            dict.fromkeys(labels)  # a label that can't be hashed raises TypeError
-    except TypeError as error:
-        raise ValueError(
-            f"{columns.title(j)} can't be read as categories: {error}; allowed are strings, numbers and booleans"
-        ) from None
-    return codes, labels
-
-
-def labels_of(columns, j, kind):
-    """The labels that the numbers of a categorical or ordinal column stand for: ndarray; None if it holds numbers itself.
-
-    Raises
-    ------
-    ValueError
-        If labels can't be compared, or ordinal ones have no order.
-    """
-    return _categories(columns, j) if kind == CATEGORICAL else _levels(columns, j)
-
-
-def _categories(columns, j):
-    """The labels that a column has, in ascending order."""
-    codes, labels = _codes(columns, j)
-    seen = np.zeros(len(labels) + 1, bool)
-    seen[codes] = True
-    if isinstance(labels, np.ndarray):
-        labels = labels[seen[:-1]]
-        if labels.dtype.kind == "f":
-            labels = labels[labels == labels] + 0  # -0 becomes 0
-        return np.unique(labels)
-    return sorted_labels(
-        [label for label, here in zip(labels, seen[:-1], strict=True) if here and not is_missing(label)], columns.title(j)
-    )
-
-
-def sorted_labels(labels, title):
-    """Different labels in ascending order: ndarray.
-
-    Parameters
-    ----------
-    labels : list
-        None of them missing; equal ones count once.
-    title : str
-        What messages call the column.
-    """
-    labels = list(dict.fromkeys(labels))
-    try:
-        return label_array(sorted(labels))
-    except TypeError:
-        types = sorted({type(label).__name__ for label in labels})
-        raise ValueError(
-            f"{title} holds labels of the types {', '.join(types)}, which can't be sorted; allowed are labels of one type"
-        ) from None
-
-
-def _levels(columns, j):
-    """The declared levels of an ordinal column in their order; None for a column of numbers."""
-    order = columns.order(j)
-    if order is None:
-        known = columns.known(j)
-        labels = known.tolist() if known.dtype.kind in "OUST" else []  # others hold numbers, or are refused
-    else:
-        labels = as_list(_codes(columns, j)[1])
-    labels = [label for label in dict.fromkeys(labels) if not is_missing(label)]
-    words = [label for label in labels if not is_number(label)]
-    if order == "ordered" and (words or labels != sorted(labels)):
-        return label_array(labels)
-    if words:
-        cure = ", such as pandas' column.cat.as_ordered()" if order == "unordered" else ""
-        raise ValueError(
-            f"{columns.title(j)} holds {words[0]!r}, whose order is unknown; for ordinal features allowed are numbers, "
-            f"booleans and ordered categorical types, which declare an order{cure}"
-        )
-    return None
-
-
-def _type_of(value):
-    """Whether a label is "text", "booleans" or "numbers"; None if it is something else."""
-    if isinstance(value, str):
-        return "text"
-    return "booleans" if isinstance(value, bool | np.bool_) else "numbers" if is_number(value) else None
-
-
-def _types_beside(labels):
-    """The types, as `_type_of` has them, of values that may be in a column of these labels, beginning with the labels' own.
-
-    Empty if the labels are of several types, or of another one, so that all values may be there.
-    """
-    types = {*map(_type_of, labels)}
-    if types and types <= {"numbers", "booleans"} and all(label in (0, 1) for label in labels):
-        return ("booleans", "numbers") if types == {"booleans"} else ("numbers", "booleans")
-    return tuple(types) if len(types) == 1 and None not in types else ()
-
-
-def label_array(labels):
-    """Numbers as an array of numbers, if that is exact, and otherwise as an array of objects."""
-    array = np.array(labels) if not labels or "numbers" in _types_beside(labels) else None
-    if array is None or array.dtype.kind not in "biuf" or array.tolist() != labels:
-        array = np.fromiter(labels, object, len(labels))
-    return array
-
-
-def some_of(values, most=10):
-    """The first labels of a list, for messages."""
-    values = as_list(values)
-    if not values:
-        return "none"
-    return ", ".join(map(repr, values[:most])) + (", ..." if len(values) > most else "")

@@ -1,15 +1,10 @@
-"""What a fit begins with: how many trees it grows and from what, the rows that it is given, checked, and a copy to be fitted."""
+"""What a fit begins with: how many trees it grows and from what, and a copy of the estimator to be fitted."""
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 
 from dforest.core.integer_weights import IntegerWeights
-from dforest.engines.weights import ClassBalance, TrainingRows
-from dforest.estimators.data.agreement import check_alike, common_features, common_floats
-from dforest.estimators.data.features import Features
-from dforest.estimators.data.outputs import by_output
-from dforest.estimators.data.validation import MAX_ROWS, check_weights, check_X
+from dforest.engines.weights import ClassBalance
 
 
 @dataclass
@@ -59,88 +54,6 @@ def instance_of(kind, name, given):
             raise ValueError(f"{name}={given!r}; allowed are subclasses of {kind.__name__}, and instances of them")
         return given()
     return given
-
-
-def check_partitions(estimator, partitions, ranks, grown):
-    """The rows that a fit is given, checked and encoded. A collective.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its parameters.
-    partitions : list of Partition
-        This rank's.
-    ranks : Communicator
-    grown : Forest or None
-        The trees that a warm start goes on with.
-
-    Returns
-    -------
-    features : Features
-        Of the columns of all ranks.
-    parts : list of ndarray of shape (n_rows of the partition, n_features), or of SparseRows
-        X, of one dtype on all ranks.
-    targets : list of ndarray
-        y of those partitions that have rows.
-    n_rows : int
-        Of all ranks.
-    """
-    is_shared = ranks.size > 1 or len(partitions) != 1
-    if is_shared:
-        check_alike(ranks, estimator, partitions, version("dforest"), grown)
-    columns = estimator.categorical_features, estimator.ordinal_features
-    found = [Features.learn(partition.X, *columns) for partition in partitions]
-    features = common_features(ranks, found, [partition.X for partition in partitions])
-    known = {"y_numeric": estimator._target.has_numbers, "min_rows": 0 if is_shared else 1}
-    checked = [check_X(estimator, partition.X, features, y=partition.y, **known) for partition in partitions]
-    parts = common_floats(ranks, [X for X, _ in checked])
-    n_rows = ranks.total(sum(map(len, parts)))
-    if not 0 < n_rows <= MAX_ROWS:
-        raise ValueError(f"X has {n_rows} rows; allowed are 1 to {MAX_ROWS}")
-    return features, parts, [y for _, y in checked if len(y)], n_rows
-
-
-def encoded_rows(estimator, partitions, ranks, grown):
-    """The rows that a fit is given, checked, encoded, weighed and numbered. A collective.
-
-    Parameters
-    ----------
-    estimator, partitions, ranks, grown
-        As of `check_partitions`. What is known of targets becomes attributes of the estimator.
-
-    Returns
-    -------
-    features : Features
-        Of the columns of all ranks.
-    parts : list of ndarray of shape (n_rows of the partition, n_features), or of SparseRows
-        X, with rows of weight 0.
-    rows : TrainingRows
-    """
-    features, parts, targets, _ = check_partitions(estimator, partitions, ranks, grown)
-    y = estimator._target.encode(estimator, [by_output(y) for y in targets], ranks)
-    return features, parts, training_rows(estimator, partitions, parts, y, ranks)
-
-
-def training_rows(estimator, partitions, parts, y, ranks):
-    """The `TrainingRows` of a fit, weighed, also by class, and numbered. A collective.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Whose target knows the weights of classes.
-    partitions : list of Partition
-        This rank's.
-    parts : list of ndarray, or of SparseRows
-        X of each, encoded.
-    y : ndarray
-        The encoded targets of all of them.
-    ranks : Communicator
-    """
-    weight = check_weights([partition.sample_weight for partition in partitions], parts, ranks)
-    rows = TrainingRows(parts, y, weight, ranks, [partition.place for partition in partitions])
-    rows.apply_class_weight(estimator._target.class_factors(estimator, rows))
-    rows.number()
-    return rows
 
 
 @contextmanager

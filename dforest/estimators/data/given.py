@@ -1,38 +1,15 @@
-"""What users pass as they pass it: masked arrays, lists, and columns of other libraries, as arrays that say exactly the same.
+"""What users pass beside X: masked arrays, lists, and columns of other libraries, as arrays that say exactly the same.
 
-Masked cells and what other libraries call missing (None, NA, null) are missing values, which X may hold, and nothing else.
+Masked cells and what other libraries call missing (None, NA, null) are missing values, which are refused.
 """
-
-from importlib import import_module
 
 import numpy as np
 from scipy.sparse import issparse
 
 from dforest.config import on_host
 from dforest.estimators.data.column_check import check_values, refusal_of
-from dforest.estimators.data.columns import columns_of, exact_values, is_missing
-
-
-def given_rows(X):
-    """X on the host, a masked array as one of numbers with NaN, or of objects with None, in its masked cells.
-
-    A record batch of pyarrow becomes a table, of which scikit-learn knows the names of columns. Anything else but masked arrays,
-    and lists of them, is returned as it is.
-    """
-    X = _masked(on_host(X))
-    if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):
-        return import_module("pyarrow").Table.from_batches([X])
-    if not isinstance(X, np.ma.MaskedArray):
-        return X
-    if not np.ma.is_masked(X):
-        return np.ma.getdata(X)
-    if X.dtype.kind == "f":
-        return X.filled(np.nan)
-    if X.dtype.kind in "iu" and refusal_of(X.compressed()) is None:
-        return X.astype(np.float64).filled(np.nan)
-    values = np.ma.getdata(X).astype(object)
-    values[np.ma.getmaskarray(X)] = None
-    return values
+from dforest.estimators.data.labels import is_missing
+from dforest.estimators.data.tables import as_masked, exact_values, read_table
 
 
 def given_values(name, values, first=0):
@@ -54,14 +31,15 @@ def given_values(name, values, first=0):
     """
     if values is None or issparse(values):  # which is for others to allow or refuse
         return values
-    values = _masked(on_host(values))
+    values = as_masked(on_host(values))
     if isinstance(values, np.ma.MaskedArray):
         _check_there(name, first, np.ma.getmaskarray(values), "a masked cell")
         values = np.ma.getdata(values)
     elif isinstance(values, list | tuple):
         values = _array_of_list(values)
-    elif (frame := _frame_of(values)) is not None:
-        values = _array_of_columns([frame.exact(j) for j in range(frame.n_columns)], frame.n_rows)
+    elif any(hasattr(values, name) for name in ("columns", "iter_columns", "column_names")):
+        table = read_table(values, unique=False)
+        values = _array_of_columns([table.exact(j) for j in range(table.n_columns)], table.n_rows)
     elif not isinstance(values, np.ndarray):
         values = exact_values(values)
     if values.dtype.kind == "T":  # NumPy's text of any length, which may have missing values of any kind
@@ -84,12 +62,6 @@ def given_numbers(name, values):
     return values
 
 
-def _masked(values):
-    """A list that holds masked arrays as a masked array; anything else as it is."""
-    is_list = isinstance(values, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in values)
-    return np.ma.array(values) if is_list else values
-
-
 def _check_there(name, first, missing, what):
     places = np.argwhere(missing)
     if len(places):
@@ -108,12 +80,6 @@ def _array_of_list(values):
 def _holds_floats(objects):
     """Whether objects are floats, or integers that floats hold, of which NaN is not equal to itself."""
     return refusal_of(objects.ravel()) is None and not any(isinstance(value, str) for value in objects.ravel().tolist())
-
-
-def _frame_of(values):
-    """The reader of the columns of a frame; None for anything else."""
-    is_frame = any(hasattr(values, name) for name in ("columns", "iter_columns", "column_names"))
-    return columns_of(values, unique=False) if is_frame else None
 
 
 def _array_of_columns(columns, n_rows):

@@ -11,15 +11,13 @@ from dforest.estimators.data.outputs import joint_classes
 from dforest.sampling import SampledRows
 
 
-def groups_of(partitions, lengths, rows, sampling):
+def groups_of(partitions, rows, sampling):
     """The groups of this rank's training rows, or None. A collective, if groups are given.
 
     Parameters
     ----------
     partitions : list of Partition
         What this rank was given.
-    lengths : list of int
-        How many rows each of them has.
     rows : TrainingRows
         Those that were given and have positive weight.
     sampling : Sampling or None
@@ -34,9 +32,9 @@ def groups_of(partitions, lengths, rows, sampling):
     if sampling is None or not sampling.needs_groups:
         raise ValueError(f'groups are given, but {sampling or "bootstrap=False"} does not draw by groups; allowed is '
                          'groups=None, or bootstrap="group", which does')  # fmt: skip
-    given = RowShare.agreed(rows.ranks, [partition.place for partition in partitions], lengths)
+    given = RowShare.agreed(rows.ranks, [partition.place for partition in partitions], rows.lengths)
     by_partition = []
-    for partition, first, length in zip(partitions, given.starts.tolist(), lengths, strict=True):
+    for partition, first, length in zip(partitions, given.starts.tolist(), rows.lengths, strict=True):
         groups = given_values("groups", partition.groups, first)
         if groups.ndim != 1 and groups.shape[1:] != (1,):
             raise ValueError(f"groups has the shape {groups.shape}; allowed is one group for each row")

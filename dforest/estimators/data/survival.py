@@ -9,8 +9,8 @@ import numpy as np
 
 from dforest.config import on_host
 from dforest.core.predict.survival import ENTRY
-from dforest.estimators.data.columns import columns_of, is_missing, is_number
-from dforest.estimators.data.given import given_rows
+from dforest.estimators.data.labels import is_missing, is_number
+from dforest.estimators.data.tables import given_rows, read_table
 
 ALLOWED = "a structured array of two or three fields, event, time and entry, or as many columns"
 COLUMNS = "True or 1 for an event, and False or 0 where a row was censored", "finite times from 0 on", "finite entries from 0 on"
@@ -26,11 +26,13 @@ def _columns(y):
         columns, called = [y[name] for name in names], [f"field {name!r} of y" for name in names]
     else:
         # An array of one type has its numbers as they are; a list may hold values of several.
-        reader = columns_of(y, unique=False)
-        if reader is None:
-            raise ValueError(f"y has the shape {np.shape(y)} and the type {np.asarray(y).dtype}; allowed are {ALLOWED}")
-        columns = [y[:, j] if isinstance(y, np.ma.MaskedArray) else reader.exact(j) for j in range(reader.n_columns)]
-        called = [f"column {name!r} of y" for name in reader.names or range(len(columns))]
+        try:
+            table = read_table(y, unique=False)
+        except ValueError:
+            what = f"y has the shape {np.shape(y)} and the type {np.asarray(y).dtype}"
+            raise ValueError(f"{what}; allowed are {ALLOWED}") from None
+        columns = [y[:, j] if isinstance(y, np.ma.MaskedArray) else table.exact(j) for j in range(table.n_columns)]
+        called = [f"column {name!r} of y" for name in table.names or range(len(columns))]
     if len(columns) not in (2, 3):
         raise ValueError(f"y has {len(columns)} columns, or fields; allowed are {ALLOWED}")
     if any(column.ndim != 1 for column in columns):

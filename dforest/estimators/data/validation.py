@@ -1,4 +1,4 @@
-"""What users pass, checked and converted to what the core takes: X, y, weights, and numbers of features, draws and threads.
+"""What users pass beside X, checked and converted to what the core takes: y, weights, and numbers of features, draws and threads.
 
 Each function returns arrays that say exactly what the input said, or raises an error that names the
 parameter or column, the value and what is allowed.
@@ -6,164 +6,23 @@ parameter or column, the value and what is allowed.
 
 import math
 import os
-from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_monotonic_cst,
-    _check_sample_weight,
-    _get_feature_names,
-    check_array,
-    check_X_y,
-    validate_data,
-)
+from sklearn.utils.validation import _check_monotonic_cst, _check_sample_weight
 
 from dforest.core.cores import unbound
-from dforest.core.readable import readable
-from dforest.core.sparse_rows import SparseRows
 from dforest.core.threads import openmp_threads
 from dforest.estimators.data.agreement import error_of_types
-from dforest.estimators.data.column_check import check_columns, check_values
-from dforest.estimators.data.columns import columns_of
-from dforest.estimators.data.features import Features, some_of
-from dforest.estimators.data.given import given_numbers, given_rows, given_values
-from dforest.estimators.data.sparse import in_order
+from dforest.estimators.data.column_check import check_values
+from dforest.estimators.data.given import given_numbers
+from dforest.estimators.data.labels import some_of
 from dforest.spmd.communicator import ALONE
 
 MAX_ROWS = 2**32 - 1  # row numbers of the core have 32 bits
 MAX_THREADS = 2**31 - 1
-
-
-class _NamedArray:
-    """A frame's values with its column names, for versions of scikit-learn that can't read the names of such a frame."""
-
-    def __init__(self, frame):
-        self.frame = frame
-        self.shape = frame.shape
-
-    def __array__(self, dtype=None, copy=None):
-        return np.asarray(self.frame, dtype)
-
-    def __dataframe__(self, **kwargs):
-        return self
-
-    def column_names(self):
-        return self.frame.columns
-
-
-def _validate_data(estimator, X, reset, **kwargs):
-    """`validate_data`, whose error about names that differ has a hint where the estimator's are as LightGBM would write them."""
-    try:
-        return validate_data(estimator, X, reset=reset, **kwargs)
-    except ValueError as error:
-        names, known = _get_feature_names(X), vars(estimator).get("feature_names_in_")
-        written = None if names is None else [name.replace(" ", "_") for name in names]
-        if reset or known is None or written != list(known) or written == list(names):
-            raise
-        raise ValueError(
-            f"{str(error).rstrip()}\nX has spaces where the estimator has '_'. LightGBM writes names so: convert its model by "
-            "dforest.from_lightgbm(model, feature_names=X.columns); otherwise rename the columns of X"
-        ) from None
-
-
-def check_X(estimator, X, features=None, reset=True, min_rows=1, **kwargs):
-    """X as a C-contiguous array of float32, if it has that type, or else of float64; a sparse one as `SparseRows` of these.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The estimator whose feature names are set (with ``reset=True``) or compared.
-    X : {array-like, sparse matrix} of shape (n_rows, n_features)
-        NaN and infinities are allowed. Sparse ones are where the estimator's tags say so.
-    features : Features or None
-        Which columns hold labels, and the numbers of the labels. None means that no column does.
-    reset : bool
-        Whether this is a fit.
-    min_rows : int, default=1
-        How many rows X has at least; 0 where others may have rows.
-    **kwargs
-        Passed on to `sklearn.utils.validation.validate_data`. With `y`, the pair of X and y is returned.
-
-    Raises
-    ------
-    ValueError
-        If a column that holds no labels holds something other than numbers, or numbers that float64
-        cannot hold, or if two columns have the same name; if X is sparse, and may not be.
-    """
-    first = X[0] if isinstance(X, list | tuple) and X else None
-    if len(getattr(first[0] if isinstance(first, list | tuple) and first else first, "shape", ())) == 2:
-        raise ValueError(
-            f"X is a {type(X).__name__} of {len(X)} tables; allowed is one: pandas.concat and numpy.concatenate join their rows"
-        )
-    X = given_rows(X)
-    if "y" in kwargs:
-        y = kwargs["y"] = (given_numbers if kwargs.get("y_numeric") else given_values)("y", kwargs["y"])
-        if np.ndim(y) > 1 and estimator.__sklearn_tags__().target_tags.multi_output:
-            if len(y) or min_rows:
-                kwargs["multi_output"] = True
-            else:  # scikit-learn takes no y of several columns without rows
-                kwargs["y"] = np.zeros(0)
-    if issparse(X):
-        return _check_sparse(estimator, X, features, reset=reset, ensure_min_samples=min_rows, **kwargs)
-    if isinstance(X, np.ndarray):
-        X = readable(X)
-    is_float = isinstance(X, np.ndarray) and X.dtype in (np.float64, np.float32)
-    columns = None if is_float and (features is None or not features.encodes) else columns_of(X)
-    if features is None:
-        features = Features.learn(X, None, None)
-    # scikit-learn would not always convert columns of labels to what they say, and refuses frames of sparse columns alone, and NA
-    # among objects.
-    encode = columns is not None and (
-        features.encodes or columns.are_sparse or columns.have_objects or any(map(columns.order, range(columns.n_columns)))
-    )
-    named = X
-    if hasattr(X, "iter_columns") and _get_feature_names(X) is None:
-        named = _NamedArray(X)
-    if columns is None and not is_float:
-        # Before text is converted, only its shape.
-        check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=min_rows, estimator=estimator)
-    if encode:
-        # Names and number of columns first: they say whether these are the columns that the features are of.
-        _validate_data(estimator, named, reset=reset, skip_check_array=True, **kwargs)
-    if columns is not None:
-        check_columns(columns, [j for j in range(columns.n_columns) if not (encode and features.is_encoded(j))])
-    checks = {"dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": False, "ensure_min_samples": min_rows}
-    if not encode:
-        found = _validate_data(estimator, named, reset=reset, **checks, **kwargs)
-    elif "y" in kwargs:
-        found = check_X_y(features.encode(X, columns), estimator=estimator, **checks, **kwargs)
-    else:
-        found = check_array(features.encode(X, columns), estimator=estimator, input_name="X", **checks, **kwargs)
-    return tuple(map(readable, found)) if "y" in kwargs else readable(found)
-
-
-def _check_sparse(estimator, X, features, **kwargs):
-    """`check_X` for a sparse matrix."""
-    if not estimator.__sklearn_tags__().input_tags.sparse:
-        raise TypeError(
-            f"X is a sparse matrix, which {type(estimator).__name__} does not support; allowed are arrays and frames, such as "
-            "X.toarray()"
-        )
-    X = in_order(X)
-    checks = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
-    if features is None or not features.encodes:
-        check_values("X", X.data)
-        found = validate_data(estimator, X, **checks, **kwargs)
-    else:
-        # The number of columns first: it says whether these are the columns that the features are of.
-        validate_data(estimator, X, reset=kwargs.pop("reset"), skip_check_array=True)
-        is_number = np.array([not features.is_encoded(j) for j in range(X.shape[1])])
-        check_values("X", X.data[is_number[X.indices]])
-        X = features.encode_sparse(X)
-        check = check_X_y if "y" in kwargs else partial(check_array, input_name="X")
-        found = check(X, estimator=estimator, **checks, **kwargs)
-    if "y" in kwargs:
-        return SparseRows.of(found[0]), found[1]
-    return SparseRows.of(found)
 
 
 def check_classes(y):

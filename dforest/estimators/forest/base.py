@@ -24,13 +24,12 @@ from dforest.core.sparse_rows import dense
 from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import ForestSink, engine_on, grow_forest
 from dforest.engines.problem import DrawnRows, GrowthRules, Problem, needs_wide_sums
-from dforest.estimators.callbacks import FitTasks, with_callbacks
+from dforest.estimators.callbacks import FitTasks, callback_management_context
 from dforest.estimators.data.agreement import Partition
-from dforest.estimators.data.coding import coded_columns
-from dforest.estimators.data.features import CATEGORICAL, ORDINAL
-from dforest.estimators.data.fits import encoded_rows, fitting, instance_of
+from dforest.estimators.data.fits import fitting, instance_of
 from dforest.estimators.data.outputs import labels_of
 from dforest.estimators.data.preferences import feature_preferences, gain_factors
+from dforest.estimators.data.rows import coded_columns, training_rows
 from dforest.estimators.data.sampling import groups_of, sampling_plan, why_no_order
 from dforest.estimators.data.validation import (
     MAX_ROWS,
@@ -185,65 +184,47 @@ class TreeEstimator(TreeModel):
 
         All ranks of the estimator's communicator do this together.
         """
-        with fitting(self) as model, self._communicator().together() as ranks:
+        with (
+            fitting(self) as model,
+            self._communicator().together() as ranks,
+            callback_management_context(model),
+        ):
             model._validate_params()
-            model._fit(partitions_of(ranks.rank), ranks)
+            partitions = partitions_of(ranks.rank)
+            places, device = places_of_fit(model, partitions, ranks)
+            partitions = model._read(partitions)
+            plan, rows = model._prepare(partitions, places, ranks)
+            tasks = FitTasks(model, "tree", partitions[0]._replace(X=partitions[0].X.given), ranks)
+            plan.seed = tasks.agree(model._seed(plan))
+            growth = model._watch(plan, rows, tasks, device)
+            columns = model._choose(plan, rows, device)
+            model._grow(plan, rows, device, growth, columns)
+            model._conclude(rows, plan, device, growth)
+            if growth is not None:
+                growth.end()
+                del model._growth
         return self
 
     def _communicator(self):
         """The `Communicator` of the ranks that fit together."""
         return communicator()
 
-    @with_callbacks
-    def _fit(self, partitions, ranks):
-        plan, rows, partition, device = self._prepare(partitions, ranks)
-        tasks = FitTasks(self, "tree", partition, ranks)
-        plan.seed = tasks.agree(self._seed(plan))
-        growth = self._watch(plan, rows, tasks, device)
-        columns = self._choose(plan, rows, device)
-        self._grow(plan, rows, device, growth, columns)
-        self._conclude(rows, plan, device, growth)
-        if growth is not None:
-            growth.end()
-            del self._growth
+    def _read(self, partitions):
+        """The partitions that `fit` was given, with X as a `Table` and y as the target reads it, on the host."""
+        return [partition.read(self) for partition in self._target.read(self, partitions)]
 
-    def _prepare(self, partitions, ranks):
-        """What is known before a seed is drawn. A collective.
-
-        Returns
-        -------
-        plan : Plan
-        rows : TrainingRows
-        partition : Partition
-            The first one, in the memory of the host.
-        device : Device or None
-        """
-        arrays = [array for partition in partitions for array in partition[1:]]
-        places, device = places_of_fit(self, arrays, ranks.size > 1 or len(partitions) != 1)
-        partitions = [partition.on_host() for partition in self._target.read(self, partitions)]
+    def _prepare(self, partitions, places, ranks):
+        """(the `Plan` of a fit at some places, its `TrainingRows`): what is known before a seed is drawn. A collective."""
         plan = self._plan()
-        features, parts, rows = encoded_rows(self, partitions, ranks, plan.grown)
+        rows = training_rows(self, partitions, ranks, plan.grown)
         check_support(Fit(self, 1 if rows.y.ndim == 1 else rows.y.shape[1]), places)
-        rows.groups = groups_of(partitions, list(map(len, parts)), rows, plan.sampling)
+        rows.groups = groups_of(partitions, rows, plan.sampling)
         self._check_plan(rows, plan)
         self._target.check(self, rows, plan)
         self._target.replace(self, rows, ranks)
-        self._keep_features(features, rows, plan)
         self._settle(plan, rows)
         self._check_rows(rows, plan)
-        return plan, rows, partitions[0], device
-
-    def _keep_features(self, features, rows, plan):
-        """Set what the features are of rows that `features` has encoded. If there are trees already, they keep their features.
-
-        A collective.
-        """
-        kept = features.kept(rows, None if plan.grown is None else self._features)
-        kept.check_limits()
-        self._features = kept
-        self.is_categorical_ = kept.kinds == CATEGORICAL
-        self.is_ordinal_ = kept.kinds == ORDINAL
-        self.categories_ = list(kept.categories)
+        return plan, rows
 
     def _grow(self, plan, rows, device=None, growth=None, columns=None):
         """Grow the trees that the plan lacks, and set `forest_`, which has all of them, and `fit_report_`.
@@ -356,7 +337,7 @@ class TreeEstimator(TreeModel):
         return DrawnRows.of(sampling, seeds, n_rows, plan.n_grown, plan.n_threads)
 
     def _settle(self, plan, rows):
-        """Settle what "auto" means for rows that `_keep_features` knows: how trees draw them, and whether trees order labels.
+        """Settle what "auto" means for rows whose features are known: how trees draw them, and whether trees order labels.
 
         Raises ValueError if labels are to be ordered and cannot be.
         """

@@ -188,10 +188,6 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
 
     def _check_grown(self, rows, grown):
         """Raise ValueError if trees for these rows can't be added to a forest."""
-        if self.n_features_in_ != grown.n_features:
-            raise ValueError(
-                f"X has {self.n_features_in_} features, but warm_start=True goes on with trees grown on {grown.n_features}"
-            )
         if self._own_criterion() != grown.criterion:
             raise ValueError(f"criterion={self.criterion!r}, but warm_start=True goes on with trees grown by {grown.criterion!r}")
         n_outputs = rows.y.shape[1] if rows.y.ndim == 2 else 1

@@ -23,6 +23,7 @@ from dforest.estimators.memory import (
     some_rows,
     unwatched,
 )
+from dforest.estimators.support import places_of_fit
 
 _PARTS = {0: 8, 16: 4, 64: 2}  # from so many trees on, two are grown on an 8th, a 4th, half of the rows, and two on half as many
 _PACKING = 8  # bytes for each node, beside its slot, while nodes are packed
@@ -63,7 +64,9 @@ def estimate_memory(self, X, y=None, sample_weight=None, groups=None):
     """
     model = unwatched(self)
     with model._communicator().together() as ranks:
-        plan, rows, _, device = model._prepare([Partition(ranks.rank, X, y, sample_weight, groups)], ranks)
+        partitions = [Partition(ranks.rank, X, y, sample_weight, groups)]
+        places, device = places_of_fit(model, partitions, ranks)
+        plan, rows = model._prepare(model._read(partitions), places, ranks)
         splitter = model._configured_splitter(model.n_features_in_)
         plan.seed = ranks.first(model._seed(plan))
         engine = engine_on(device, plan.n_threads, ranks)

@@ -13,7 +13,8 @@ from dforest.config import in_kind
 from dforest.engines.weights import TrainingRows
 from dforest.estimators.conversion import to_sklearn
 from dforest.estimators.data.fits import Plan
-from dforest.estimators.data.validation import check_weights, check_X, count_features
+from dforest.estimators.data.rows import checked_targets
+from dforest.estimators.data.validation import check_weights, count_features
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.base import ClassPredictionMixin, NumberPredictionMixin, TreeEstimator
 from dforest.estimators.kinds import DecisionTree
@@ -188,8 +189,9 @@ class PrunableTree(SingleTree):
                 "inplace=True, but this tree is one of a forest's estimators_, and the forest would not change with it; "
                 "allowed is inplace=False, which returns a pruned copy that stands alone"
             )
-        X, y = check_X(self, X, self._features, y=y, reset=False, y_numeric=self._target.has_numbers)
-        rows = TrainingRows([X], self._target.encode_known(self, y), check_weights([sample_weight], [X]))
+        X = self._checked_rows(X)
+        y = self._target.encode_known(self, checked_targets(self, y, X))
+        rows = TrainingRows([X], y, check_weights([sample_weight], [X]))
         weight = rows.integer_weight().fine(rows.y.size, max_bits=53)
         forest = pruning.reduced_error(self.forest_, rows.X, rows.y, weight)
         pruned = self if inplace else copy.copy(self)

@@ -9,12 +9,11 @@ from sklearn.base import is_classifier
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.config import on_host
 from dforest.core.predict.dependence import mean_predictions
 from dforest.core.sparse_rows import dense
 from dforest.core.threads import each
 from dforest.estimators.data.outputs import prediction_columns
-from dforest.estimators.data.validation import check_number, check_X, count_threads
+from dforest.estimators.data.validation import check_number, count_threads
 from dforest.estimators.results.calibration import check_uncalibrated
 from dforest.estimators.results.shapley import check_tests
 
@@ -82,7 +81,7 @@ def partial_dependence(self, X, features, *, grid_resolution=100, percentiles=(0
     if not numbers or len(set(numbers)) < len(numbers):
         raise ValueError(f"features={features!r}; allowed are one or more different features")
     custom = {number_of(self, feature): values for feature, values in (custom_values or {}).items()}
-    encoded = dense(check_X(self, on_host(X), self._features, reset=False))
+    encoded = dense(self._checked_rows(X))
     axes = []
     for j in numbers:
         x = encoded[:, j]

@@ -84,7 +84,7 @@ def predict_interval(self, X, level=0.9, method="oob"):
     methods = {"oob": _by_errors, "jackknife+ab": _by_jackknife, "infinitesimal": _by_infinitesimal_jackknife}
     if not isinstance(method, str) or method not in methods:
         raise ValueError(f"method={method!r}; allowed are {', '.join(map(repr, methods))}")
-    data, X = self._training_rows(), self._rows_to_look_at(X)
+    data, X = self._training_rows(), self._checked_rows(X)
     if not all(plan.leaves_rows_out for plan in self.forest_.plans):
         raise ValueError(
             f"method={method!r} needs trees that leave rows out, by bootstrap=True; this forest was fitted without it"

@@ -16,13 +16,12 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.config import on_host
 from dforest.core.predict.neighbours import LeafTable, quantiles_of_rows, squares_of_groups, weights_of_rows
 from dforest.core.sparse_rows import SparseRows, dense
 from dforest.core.threads import each
 from dforest.engines.weights import ClassBalance
 from dforest.estimators.data.outputs import columns_of
-from dforest.estimators.data.validation import check_X, count_threads
+from dforest.estimators.data.validation import count_threads
 from dforest.estimators.forest.batch import Batch
 from dforest.estimators.other_names import with_hints
 
@@ -223,10 +222,6 @@ class NeighbourMixin:
         kind = csr_array if get_config().get("sparse_interface") == "sparray" else csr_matrix
         return kind(parts, shape=(len(starts) - 1, n_given))
 
-    def _rows_to_look_at(self, X):
-        check_is_fitted(self)
-        return check_X(self, on_host(X), self._features, reset=False)
-
     def forest_weights(self, X):
         """Return the weight of each training row in the prediction for each row of X.
 
@@ -267,7 +262,7 @@ class NeighbourMixin:
         >>> bool(np.allclose(forest.forest_weights(X[:5]) @ y, forest.predict(X[:5])))
         True
         """
-        table, X = self._leaf_table(), self._rows_to_look_at(X)
+        table, X = self._leaf_table(), self._checked_rows(X)
         return self._sparse(table, self._blocks(X))
 
     def proximity(self, X=None, kind="gap"):
@@ -317,7 +312,7 @@ class NeighbourMixin:
             raise ValueError(f'kind={kind!r}; allowed are "gap" and "leaf"')
         table = self._leaf_table(of_draws=kind == "gap")
         if X is not None:
-            return self._sparse(table, self._blocks(self._rows_to_look_at(X)))
+            return self._sparse(table, self._blocks(self._checked_rows(X)))
         if kind == "leaf":
             return self._sparse(table, self._blocks(self._training_rows().X), are_training_rows=True)
         if not all(plan.leaves_rows_out for plan in self.forest_.plans):
@@ -425,7 +420,7 @@ def predict_quantiles(self, X, q):
         numbers = np.array(np.nan)
     if numbers.ndim > 1 or not ((numbers >= 0) & (numbers <= 1)).all():
         raise ValueError(f"q={q!r}; allowed are a number from 0 to 1, and arrays of one axis of such numbers")
-    table, X = self._leaf_table(), self._rows_to_look_at(X)
+    table, X = self._leaf_table(), self._checked_rows(X)
     targets = self._derived("sorted", lambda: _sort_targets(self))
     wanted = np.argsort(numbers.ravel(), kind="stable")
     ascending, n_threads = numbers.ravel()[wanted], count_threads(self.n_jobs)

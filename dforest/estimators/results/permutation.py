@@ -1,16 +1,14 @@
 """Methods of forests that permute columns of the training rows, out of bag: functions that classes take as theirs."""
 
-from importlib.metadata import version
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.estimators.data.agreement import Partition, check_alike, common_floats
-from dforest.estimators.data.fits import training_rows
-from dforest.estimators.data.outputs import by_output
-from dforest.estimators.data.validation import check_number, check_X, count_threads
+from dforest.estimators.data.agreement import Partition, check_alike
+from dforest.estimators.data.rows import checked_parts, weighed_rows
+from dforest.estimators.data.validation import check_number, count_threads
 from dforest.estimators.powers import times_power
 from dforest.estimators.results import importance, oob
 from dforest.estimators.results.calibration import calibrated
@@ -205,16 +203,11 @@ def known_rows(self, partitions, ranks):
     """
     check_is_fitted(self)
     device = self._device(*(array for partition in partitions for array in partition[1:]))
-    partitions = [partition.on_host() for partition in partitions]
+    partitions = [partition.read(self) for partition in partitions]
     partitions = [partition._replace(y=self._target.read_known(self, partition.y)) for partition in partitions]
-    is_shared = ranks.size > 1 or len(partitions) != 1
-    if is_shared:
-        check_alike(ranks, self, partitions, version("dforest"), self.forest_)
-    known = {"reset": False, "y_numeric": self._target.has_numbers, "min_rows": 0 if is_shared else 1}
-    checked = [check_X(self, partition.X, self._features, y=partition.y, **known) for partition in partitions]
-    parts = common_floats(ranks, [X for X, _ in checked])
-    y = [by_output(y) for _, y in checked if len(y)]
-    y = self._target.encode_known(self, np.concatenate(y)) if y else self._target.encode_none(self)
-    rows = training_rows(self, partitions, parts, y, ranks)
+    check_alike(ranks, self, partitions, self.forest_)
+    parts, targets = checked_parts(self, partitions, self._features, ranks)
+    y = self._target.encode_known(self, np.concatenate(targets)) if targets else self._target.encode_none(self)
+    rows = weighed_rows(self, partitions, parts, y, ranks)
     self._check_out_of_bag(rows, self.forest_)
     return rows, device

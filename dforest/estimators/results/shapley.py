@@ -5,12 +5,11 @@ from scipy.sparse import csc_array, csc_matrix, csr_array, csr_matrix, issparse,
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.config import on_host
 from dforest.core.forest.arrays import Forest
 from dforest.core.predict.shapley import ShapleyForest
 from dforest.core.sparse_rows import SparseRows, dense
 from dforest.estimators.data.outputs import classes_of, prediction_columns
-from dforest.estimators.data.validation import check_X, count_threads
+from dforest.estimators.data.validation import count_threads
 from dforest.estimators.results.calibration import check_uncalibrated
 from dforest.estimators.results.shap_values import ShapInteractionValues, ShapValues
 
@@ -170,7 +169,7 @@ def _explain(self, kind, X, background, sparse_output=False):
     check_uncalibrated(self, "shap_values" if kind is ShapValues else "shap_interaction_values")
     forest, given = self.forest_, X
     check_tests(forest)
-    X = check_X(self, on_host(X), self._features, reset=False)
+    X = self._checked_rows(X)
     if not sparse_output:
         X = dense(X)  # as large as the values
     if background is not None:
@@ -213,7 +212,7 @@ def _explain(self, kind, X, background, sparse_output=False):
 def _check_background(self, background):
     """Rows of the background, checked. Raises ValueError or TypeError, which names the parameter."""
     try:
-        return dense(check_X(self, on_host(background), self._features, reset=False))
+        return dense(self._checked_rows(background))
     except (TypeError, ValueError) as error:
         raise type(error)(
             f"background={type(background).__name__} of the shape {np.shape(background)}: {error}; allowed are None, and one "

@@ -9,9 +9,10 @@ from sklearn.base import is_classifier
 
 from dforest.config import on_host
 from dforest.estimators.boosting.queries import ToldQueries, numbers_of_queries
-from dforest.estimators.data.given import given_rows
+from dforest.estimators.data.rows import checked_targets
 from dforest.estimators.data.survival import check_survival
-from dforest.estimators.data.validation import check_X, count_threads
+from dforest.estimators.data.tables import given_rows
+from dforest.estimators.data.validation import count_threads
 from dforest.estimators.kinds import Forest, RankingTrees, SurvivalTrees
 from dforest.estimators.results import oob
 from dforest.inspection.report.models import model_of
@@ -86,15 +87,15 @@ class Rows:
         X, y = given_rows(X), None if y is None else on_host(y)
         self.given = X, y
         if y is None:
-            self.X, self.y = check_X(forest, X, forest._features, reset=False), None
+            self.X, self.y = forest._checked_rows(X), None
         elif isinstance(forest, SurvivalTrees):
-            self.X = check_X(forest, X, forest._features, reset=False)
+            self.X = forest._checked_rows(X)
             self.y = np.column_stack([part for part in check_survival(y) if part is not None]).astype(np.float64)
             if len(self.y) != len(self.X):
                 raise ValueError(f"y has {len(self.y)} rows, and X has {len(self.X)}; allowed are equal numbers")
         else:
-            self.X, y = check_X(forest, X, forest._features, y=y, reset=False, y_numeric=forest._target.has_numbers)
-            self.y = forest._target.encode_known(forest, y)
+            self.X = forest._checked_rows(X)
+            self.y = forest._target.encode_known(forest, checked_targets(forest, y, self.X))
         self._queries = None
         if isinstance(forest, RankingTrees) and y is not None:
             self._queries = numbers_of_queries([ToldQueries(0, *told, len(self.X))])

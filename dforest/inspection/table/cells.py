@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from dforest.estimators.data.column_check import FEW, LARGEST_EXACT, ROWS_OF_IDS, are_ids
-from dforest.estimators.data.columns import as_list, is_missing, is_number
-from dforest.estimators.data.readings import READERS, content_of
+from dforest.estimators.data.labels import as_list, is_missing, is_number
+from dforest.estimators.data.texts import READERS, content_of
 
 EQUALS_BY_CHANCE = 5  # pairs of equal integers that chance would bring: where there are none, integers are ids;
 EQUALS_PER_COPY = 45  # so many more for each value that was there before

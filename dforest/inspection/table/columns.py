@@ -5,7 +5,6 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csc_array
 
-from dforest.estimators.data.codes import code_kind
 from dforest.estimators.data.column_check import (
     DATES,
     FEW,
@@ -20,8 +19,8 @@ from dforest.estimators.data.column_check import (
     numbers_as_text,
     refusal_of,
 )
-from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, MAX_CATEGORIES, kinds_of, labels_of
-from dforest.estimators.data.sparse import in_order
+from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, MAX_CATEGORIES, kinds_of
+from dforest.estimators.data.texts import code_kind
 from dforest.inspection.table.cells import Cells, keys_of, mixed, numbered
 from dforest.inspection.table.finding import Finding, short
 
@@ -130,7 +129,7 @@ class Table:
         if self.kinds[j] == CONTINUOUS:
             return refusal_of(self.columns.known(j))
         try:
-            labels_of(self.columns, j, self.kinds[j])
+            self.columns.categories(j) if self.kinds[j] == CATEGORICAL else self.columns.levels(j)
         except ValueError as error:
             return Refusal(str(error).removeprefix(f"{self.columns.title(j)} "))
         return None
@@ -141,7 +140,7 @@ class Table:
             return Cells(np.asarray(self.columns.numbers(j)).astype(np.float64))
         try:
             return Cells(*numbered(*self.columns.codes(j)))
-        except TypeError:
+        except ValueError:
             return None
 
     @staticmethod
@@ -192,7 +191,7 @@ class SparseTable(Table):
 
     def __init__(self, columns, categorical_features):
         super().__init__(columns, categorical_features)
-        self.stored = csc_array(in_order(columns.X))
+        self.stored = csc_array(columns.X)
         self.stored.eliminate_zeros()
         self.rows = self.stored.indices.astype(np.uint64)
         self.column = np.repeat(np.arange(self.n_columns, dtype=np.uint64), np.diff(self.stored.indptr))

@@ -3,7 +3,7 @@
 import textwrap
 from typing import NamedTuple
 
-from dforest.estimators.data.readings import LONGEST
+from dforest.estimators.data.texts import LONGEST
 
 WIDTH = 100  # characters of a line
 # What makes scores wrong comes first, then what makes `fit` fail, and what is merely of no use.

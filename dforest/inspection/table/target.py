@@ -5,9 +5,9 @@ from functools import cached_property
 import numpy as np
 from scipy.stats import rankdata
 
-from dforest.estimators.data.columns import ArrayColumns, is_number
-from dforest.estimators.data.given import given_rows
+from dforest.estimators.data.labels import is_number
 from dforest.estimators.data.survival import check_events, look_at_survival
+from dforest.estimators.data.tables import given_rows, read_table
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.inspection.table.cells import Cells, numbered
 from dforest.inspection.table.finding import Finding, short
@@ -210,7 +210,7 @@ def targets_of(y, n_rows, task):
     values = np.asarray(given_rows(y))
     if values.ndim not in (1, 2) or len(values) != n_rows:
         raise ValueError(f"y has the shape {values.shape}; allowed are {n_rows} rows, as X has, of one or more columns")
-    columns = ArrayColumns(values if values.ndim == 2 else values[:, None])
+    columns = read_table(values if values.ndim == 2 else values[:, None])
     targets = []
     for output in range(columns.n_columns):
         title = "y" if columns.n_columns == 1 else f"column {output} of y"

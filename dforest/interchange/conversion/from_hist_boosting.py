@@ -7,7 +7,7 @@ columns by their places after that.
 import numpy as np
 from sklearn.base import is_classifier
 
-from dforest.estimators.data.columns import is_missing
+from dforest.estimators.data.labels import is_missing
 from dforest.interchange.conversion.boosted import SourceTree, boosted_estimator, check_boosted, features_of, sum_forest
 from dforest.interchange.conversion.probes import probe_rows
 

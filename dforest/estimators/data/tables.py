@@ -1,67 +1,127 @@
-"""The columns of what users pass as X: arrays, lists, and frames of pandas, polars and pyarrow.
+"""Tables: what users pass as X, read once, whatever library it comes from: arrays, lists, sparse matrices, frames.
 
 A column's *labels* are the values that it holds or may hold. Its *codes* are, here, an integer per row that is a place in the
 list of labels; missing values have the code -1, or the number of labels. Frames are recognised by what they can do: none of their
-packages is imported.
+packages is imported. Masked cells and what other libraries call missing (None, NA, null) are missing values, and nothing else. A
+table borrows what the user passed, and never changes it.
 """
 
-from decimal import Decimal
 from functools import cached_property
-from numbers import Real
+from importlib import import_module
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.validation import check_array
 
-from dforest.estimators.data.sparse import in_order
+from dforest.config import on_host
+from dforest.core.readable import readable
+from dforest.estimators.data.column_check import refusal_of
+from dforest.estimators.data.labels import as_list, is_missing, is_number, label_array, sorted_labels, title
+from dforest.estimators.data.sparse import in_order, with_numbers
 
 
-def columns_of(X, unique=True):
-    """The reader of X's columns; None if X is not two-dimensional.
+def read_table(X, estimator=None, unique=True):
+    """X as a `Table`, which is returned as it is if it has been read before.
 
     Parameters
     ----------
-    X : array-like, frame or sparse matrix
+    X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+        On the host or on a device.
+    estimator : estimator, optional
+        Whom errors name.
     unique : bool, default=True
-        Whether names are checked.
+        Whether two columns of a name are refused.
 
     Raises
     ------
     ValueError
-        If two columns have the same name.
+        If X is not two-dimensional, or two columns have the same name.
     """
-    columns = _reader_of(X)
-    if unique and columns is not None and columns.names is not None:
-        _check_unique(columns.names)
-    return columns
-
-
-def _reader_of(X):
-    if hasattr(X, "iloc") and hasattr(X, "columns"):
-        return PandasColumns(X) if X.ndim == 2 else None
-    if hasattr(X, "iter_columns"):
-        return PolarsColumns(X)
-    if hasattr(X, "column_names"):
-        return ArrowColumns(X)
+    if isinstance(X, Table):
+        return X
+    first = X[0] if isinstance(X, list | tuple) and X else None
+    if len(getattr(first[0] if isinstance(first, list | tuple) and first else first, "shape", ())) == 2:
+        raise ValueError(
+            f"X is a {type(X).__name__} of {len(X)} tables; allowed is one: pandas.concat and numpy.concatenate join their rows"
+        )
+    X = given_rows(X)
     if issparse(X):
-        return ColumnsOfSparse(X) if X.ndim == 2 else None
-    X = np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)
-    return ArrayColumns(X) if X.ndim == 2 else None
+        table = SparseTable(X, in_order(X))
+    elif hasattr(X, "iloc") and hasattr(X, "columns"):
+        table = PandasTable(X)
+    elif hasattr(X, "iter_columns"):
+        table = PolarsTable(X)
+    elif hasattr(X, "column_names"):
+        table = ArrowTable(X)
+    else:
+        X = readable(X) if isinstance(X, np.ndarray) else X
+        values = np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)
+        if values.ndim != 2:  # which scikit-learn refuses
+            values = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, estimator=estimator)
+        table = Table(X, values)
+    if unique and table.names is not None:
+        _check_unique(table.names)
+    return table
 
 
-class ArrayColumns:
-    """Columns of a two-dimensional array; base class of the others."""
+def given_rows(X):
+    """X on the host, a masked array as one of numbers with NaN, or of objects with None, in its masked cells.
 
-    names = None  # list, of frames
-    are_sparse = False  # whether all columns have a type that leaves out zeros or other values
+    A record batch of pyarrow becomes a table, of which scikit-learn knows the names of columns. Anything else but masked arrays,
+    and lists of them, is returned as it is.
+    """
+    X = as_masked(on_host(X))
+    if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):
+        return import_module("pyarrow").Table.from_batches([X])
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if not np.ma.is_masked(X):
+        return np.ma.getdata(X)
+    if X.dtype.kind == "f":
+        return X.filled(np.nan)
+    if X.dtype.kind in "iu" and refusal_of(X.compressed()) is None:
+        return X.astype(np.float64).filled(np.nan)
+    values = np.ma.getdata(X).astype(object)
+    values[np.ma.getmaskarray(X)] = None
+    return values
+
+
+def as_masked(values):
+    """A list that holds masked arrays as a masked array; anything else as it is."""
+    is_list = isinstance(values, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in values)
+    return np.ma.array(values) if is_list else values
+
+
+class Table:
+    """The table of a two-dimensional array or a list; base class of the others.
+
+    Attributes
+    ----------
+    given : object
+        What the table was read from, on the host.
+    names : list or None
+        The columns' names, of frames.
+    is_plain : bool
+        Whether scikit-learn makes numbers of `given` that say the same: it would not always convert columns of labels to what
+        they say, and refuses frames of sparse columns alone, and NA among objects.
+    dtype : dtype or None
+        That of all columns; None of frames.
+    """
+
+    names = None
+
+    def __init__(self, given, X):
+        self.given, self.X, self.dtype = given, X, X.dtype
+        self.n_rows, self.n_columns = X.shape
 
     @property
-    def have_objects(self):
-        """Whether a column may have a missing value that NumPy does not know."""
-        return self.X.dtype.kind == "O"
+    def is_plain(self):
+        return self.dtype.kind != "O"
 
-    def __init__(self, X):
-        self.X = X
-        self.n_rows, self.n_columns = X.shape
+    @property
+    def holds_floats(self):
+        """Whether this is an array or a sparse matrix of float32 or float64."""
+        return self.dtype is not None and self.dtype in (np.float32, np.float64)
 
     def title(self, j):
         """What messages call column j."""
@@ -85,6 +145,8 @@ class ArrayColumns:
 
     def holds_labels(self, j):
         """Whether the type of column j is that of text or of booleans, or, if it is any type, one of the values is."""
+        if self.dtype is not None and self.dtype.kind in "iuf":
+            return False
         known = self.known(j)
         if known.dtype.kind == "O":
             return any(isinstance(value, str | bool | np.bool_) for value in known.tolist())
@@ -98,9 +160,20 @@ class ArrayColumns:
 
         Raises
         ------
-        TypeError
+        ValueError
             If a label can't be hashed.
         """
+        try:
+            codes, labels = self._codes(j)
+            if isinstance(labels, list):
+                dict.fromkeys(labels)  # a label that can't be hashed raises TypeError
+        except TypeError as error:
+            raise ValueError(
+                f"{self.title(j)} can't be read as categories: {error}; allowed are strings, numbers and booleans"
+            ) from None
+        return codes, labels
+
+    def _codes(self, j):
         return _factorise(self.X[:, j])
 
     def n_rows_of(self, j):
@@ -117,42 +190,127 @@ class ArrayColumns:
     def _numbers(self, j):
         return self.X[:, j]
 
+    def categories(self, j):
+        """The labels that column j has, in ascending order: ndarray. Raises ValueError if they can't be compared."""
+        codes, labels = self.codes(j)
+        seen = np.zeros(len(labels) + 1, bool)
+        seen[codes] = True
+        if isinstance(labels, np.ndarray):
+            labels = labels[seen[:-1]]
+            if labels.dtype.kind == "f":
+                labels = labels[labels == labels] + 0  # -0 becomes 0
+            return np.unique(labels)
+        return sorted_labels(
+            [label for label, here in zip(labels, seen[:-1], strict=True) if here and not is_missing(label)], self.title(j)
+        )
 
-class ColumnsOfSparse(ArrayColumns):
-    """Columns of a sparse matrix: what is said of values is said of those that are stored, and of one 0 if others are not."""
+    def levels(self, j):
+        """The declared levels of an ordinal column in their order: ndarray; None for a column of numbers.
+
+        Raises
+        ------
+        ValueError
+            If labels are no numbers, and have no order.
+        """
+        order = self.order(j)
+        if order is None:
+            known = self.known(j)
+            labels = known.tolist() if known.dtype.kind in "OUST" else []  # others hold numbers, or are refused
+        else:
+            labels = as_list(self.codes(j)[1])
+        labels = [label for label in dict.fromkeys(labels) if not is_missing(label)]
+        words = [label for label in labels if not is_number(label)]
+        if order == "ordered" and (words or labels != sorted(labels)):
+            return label_array(labels)
+        if words:
+            cure = ", such as pandas' column.cat.as_ordered()" if order == "unordered" else ""
+            raise ValueError(
+                f"{self.title(j)} holds {words[0]!r}, whose order is unknown; for ordinal features allowed are numbers, "
+                f"booleans and ordered categorical types, which declare an order{cure}"
+            )
+        return None
+
+    def floats(self, encoded):
+        """The values of all columns, given those of columns that others stand for: ndarray of float32 or float64, or csr_array.
+
+        Parameters
+        ----------
+        encoded : dict of int to ndarray
+            By the number of a column, one number for each entry of `codes`.
+
+        Returns
+        -------
+        ndarray or csr_array of shape (n_rows, n_columns)
+            A sparse matrix itself, if nothing stands for its columns. Else of float32, if X is, or if all columns are for which
+            nothing stands. Columns of a sparse matrix in which another number than 0 stands for 0 store all rows.
+        """
+        parts = [encoded[j] if j in encoded else self.numbers(j) for j in range(self.n_columns)]
+        dtypes = {part.dtype for j, part in enumerate(parts) if j not in encoded} or {self.dtype}
+        floats = np.empty((self.n_rows, self.n_columns), np.float32 if dtypes == {np.dtype(np.float32)} else np.float64)
+        for start in range(0, self.n_rows, 1024):  # rows that stay in cache while columns are written
+            for j, part in enumerate(parts):
+                floats[start : start + 1024, j] = part[start : start + 1024]
+        return floats
+
+
+class SparseTable(Table):
+    """A sparse matrix: what is said of values is said of those that are stored, and of one 0 if others are not."""
+
+    is_plain = False
 
     @cached_property
-    def stored(self):
+    def _stored(self):
         """The matrix column by column: csc_array, in order."""
-        return in_order(self.X).tocsc()
+        return self.X.tocsc()
+
+    def _n_stored(self, j):
+        return int(self._stored.indptr[j + 1] - self._stored.indptr[j])
 
     def known(self, j):
-        starts = self.stored.indptr
-        values = self.stored.data[starts[j] : starts[j + 1]]
+        starts = self._stored.indptr
+        values = self._stored.data[starts[j] : starts[j + 1]]
         return values if len(values) == self.n_rows else np.append(values, values.dtype.type(0))
 
     def exact(self, j):
-        return self.stored[:, [j]].toarray().ravel()
+        return self._stored[:, [j]].toarray().ravel()
 
-    def codes(self, j):
+    def _codes(self, j):
         return _factorise(self.known(j))
 
     def n_rows_of(self, j):
-        n_stored = int(self.stored.indptr[j + 1] - self.stored.indptr[j])
+        n_stored = self._n_stored(j)
         return np.append(np.ones(n_stored, np.int64), self.n_rows - n_stored)[: n_stored + (n_stored < self.n_rows)]
 
+    def floats(self, encoded):
+        if not encoded:
+            return self.X
+        numbers = {}
+        for j, part in encoded.items():
+            n_stored = self._n_stored(j)
+            numbers[j] = part[:n_stored], part[-1] if n_stored < len(part) else 0
+        return with_numbers(self._stored.astype(self.dtype if self.holds_floats else np.float64, copy=False), numbers)
 
-class PandasColumns(ArrayColumns):
+
+class _Frame(Table):
+    def __init__(self, X, names):
+        self.given, self.X, self.dtype, self.names = X, X, None, names
+        self.n_rows, self.n_columns = X.shape
+
     @property
-    def have_objects(self):
-        return any(getattr(dtype, "kind", "") == "O" and isinstance(dtype, np.dtype) for dtype in self.types)
+    def is_plain(self):
+        return all(self.order(j) is None for j in range(self.n_columns))
 
+
+class PandasTable(_Frame):
     def __init__(self, X):
-        self.names = list(X.columns)
         self.types = list(X.dtypes)
-        self.are_sparse = all(map(_is_sparse, self.types))
         self._series = [series for _, series in X.items()]  # the fastest way, for which few rows are grateful
-        super().__init__(X)
+        super().__init__(X, list(X.columns))
+
+    @property
+    def is_plain(self):
+        has_objects = any(getattr(dtype, "kind", "") == "O" and isinstance(dtype, np.dtype) for dtype in self.types)
+        return not has_objects and not all(map(_is_sparse, self.types)) and super().is_plain
 
     def order(self, j):
         dtype = self.types[j]
@@ -167,7 +325,7 @@ class PandasColumns(ArrayColumns):
     def exact(self, j):
         return exact_values(self._series[j])
 
-    def codes(self, j):
+    def _codes(self, j):
         column = self._series[j]
         if column.dtype.name == "category":
             codes, labels = column.cat.codes.to_numpy(), column.cat.categories
@@ -186,13 +344,10 @@ class PandasColumns(ArrayColumns):
         return column.to_numpy(np.float64 if column.dtype.kind in "biuf" else object, na_value=np.nan)
 
 
-class PolarsColumns(ArrayColumns):
-    have_objects = False
-
+class PolarsTable(_Frame):
     def __init__(self, X):
-        self.names = X.columns
         self.types = [dtype.base_type().__name__ for dtype in X.dtypes]
-        super().__init__(X)
+        super().__init__(X, X.columns)
 
     def _column(self, j):
         return self.X.to_series(j)
@@ -206,7 +361,7 @@ class PolarsColumns(ArrayColumns):
     def known(self, j):
         return self._column(j).drop_nulls().to_numpy()
 
-    def codes(self, j):
+    def _codes(self, j):
         column = self._column(j)
         here = column.drop_nulls()
         kind = self.types[j]
@@ -234,12 +389,9 @@ class PolarsColumns(ArrayColumns):
         return self._column(j).to_numpy()
 
 
-class ArrowColumns(ArrayColumns):
-    have_objects = False
-
+class ArrowTable(_Frame):
     def __init__(self, X):
-        self.names = X.column_names
-        super().__init__(X)
+        super().__init__(X, X.column_names)
 
     def order(self, j):
         return _arrow_order(self.X.column(j).type)
@@ -250,7 +402,7 @@ class ArrowColumns(ArrayColumns):
     def exact(self, j):
         return exact_values(self.X.column(j))
 
-    def codes(self, j):
+    def _codes(self, j):
         return _arrow_codes(self.X.column(j))
 
     def _numbers(self, j):
@@ -302,27 +454,6 @@ def _floats_of_objects(values):
 
 def _objects(values):
     return np.fromiter(values, object, len(values))
-
-
-def title(names, j):
-    """What messages call column j, given the names of all columns or None."""
-    return f"X column {j if names is None else repr(names[j])}"
-
-
-def is_missing(value):
-    """Whether a label is None, NaN, NA or the masked cell of a masked array."""
-    try:
-        return value is None or value is np.ma.masked or bool(value != value)
-    except TypeError:  # neither true nor false: pandas' NA
-        return True
-
-
-def is_number(value):
-    return isinstance(value, Real | Decimal | np.bool_)
-
-
-def as_list(values):
-    return values if isinstance(values, list) else values.tolist()
 
 
 def _check_unique(names):
