@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.utils.validation import check_array
 
 from dforest import (
     DecisionTreeClassifier,
@@ -140,4 +141,4 @@ def learnt(X, *chosen):
 def encoded_by(features, X):
     """X as `features` encode it: what scikit-learn makes numbers of as they do, as it is, if it is an array."""
     encoded = features.encode(read_table(X))
-    return encoded if isinstance(encoded, np.ndarray) else np.asarray(encoded, np.float64)
+    return encoded if isinstance(encoded, np.ndarray) else check_array(encoded, dtype=np.float64, ensure_all_finite=False)

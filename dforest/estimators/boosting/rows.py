@@ -13,7 +13,8 @@ from dforest.estimators.boosting.queries import ToldQueries
 from dforest.estimators.data.agreement import common_floats
 from dforest.estimators.data.given import given_numbers
 from dforest.estimators.data.outputs import by_output
-from dforest.estimators.data.rows import checked_targets
+from dforest.estimators.data.rows import checked_rows, checked_targets
+from dforest.estimators.data.tables import read_table
 from dforest.estimators.data.validation import check_weights
 from dforest.spmd.communicator import ALONE
 from dforest.spmd.draws import assign_parts, stratified, subsampled
@@ -255,7 +256,7 @@ def scored_rows(estimator, to_score, ranks, suffix="_val"):
     is_weighted = ranks.any(sample_weight is not None)
     try:
         if has_rows:
-            X = estimator._checked_rows(X)
+            X = checked_rows(estimator, read_table(X, estimator), estimator._features)
             y = checked_targets(estimator, y, X)
             y = estimator._target.encode_known(estimator, by_output(y)).astype(np.float64)
             estimator._loss.check_targets(y, is_trained_on=False)

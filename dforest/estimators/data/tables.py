@@ -70,7 +70,7 @@ def given_rows(X):
     A record batch of pyarrow becomes a table, of which scikit-learn knows the names of columns. Anything else but masked arrays,
     and lists of them, is returned as it is.
     """
-    X = as_masked(on_host(X))
+    X = _as_masked(on_host(X))
     if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):
         return import_module("pyarrow").Table.from_batches([X])
     if not isinstance(X, np.ma.MaskedArray):
@@ -86,7 +86,7 @@ def given_rows(X):
     return values
 
 
-def as_masked(values):
+def _as_masked(values):
     """A list that holds masked arrays as a masked array; anything else as it is."""
     is_list = isinstance(values, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in values)
     return np.ma.array(values) if is_list else values
@@ -174,7 +174,7 @@ class Table:
         return codes, labels
 
     def _codes(self, j):
-        return _factorise(self.X[:, j])
+        return factorise(self.X[:, j])
 
     def n_rows_of(self, j):
         """How many rows each entry of `codes` stands for: ndarray; None: one each."""
@@ -275,7 +275,7 @@ class SparseTable(Table):
         return self._stored[:, [j]].toarray().ravel()
 
     def _codes(self, j):
-        return _factorise(self.known(j))
+        return factorise(self.known(j))
 
     def n_rows_of(self, j):
         n_stored = self._n_stored(j)
@@ -378,7 +378,7 @@ class PolarsTable(_Frame):
                 place[found[first.to_numpy()]] = np.arange(len(labels))
                 found = place[found]
         else:
-            found, labels = _factorise(here.to_numpy() if column.dtype.is_numeric() or kind == "Boolean" else here.to_list())
+            found, labels = factorise(here.to_numpy() if column.dtype.is_numeric() or kind == "Boolean" else here.to_list())
         if len(here) == len(column):
             return found, labels
         codes = np.full(len(column), -1, np.int64)
@@ -407,6 +407,51 @@ class ArrowTable(_Frame):
 
     def _numbers(self, j):
         return self.X.column(j).to_numpy(zero_copy_only=False)
+
+
+def exact_array(values):
+    """What users pass beside X, on the host, as an array that says exactly the same: ndarray, perhaps masked.
+
+    Parameters
+    ----------
+    values : array-like, Series or frame
+        Columns of several types become an array of objects, and so does a list that NumPy would read as something else.
+    """
+    values = _as_masked(on_host(values))
+    if isinstance(values, list | tuple):
+        values = _array_of_list(values)
+    elif any(hasattr(values, name) for name in ("columns", "iter_columns", "column_names")):
+        table = read_table(values, unique=False)
+        values = _array_of_columns([table.exact(j) for j in range(table.n_columns)], table.n_rows)
+    elif not isinstance(values, np.ndarray):
+        values = exact_values(values)
+    # NumPy's text of any length may have missing values of any kind.
+    return values.astype(object) if values.dtype.kind == "T" else values
+
+
+def _array_of_list(values):
+    """A list as NumPy reads it, unless an entry would become another one, such as None or a number text: as objects then."""
+    objects = np.asarray(values, dtype=object)
+    array = np.asarray(values)
+    same = array.shape == objects.shape and array.tolist() == objects.tolist()
+    return array if same or array.dtype.kind == "f" and _holds_floats(objects) else objects
+
+
+def _holds_floats(objects):
+    """Whether objects are floats, or integers that floats hold, of which NaN is not equal to itself."""
+    return refusal_of(objects.ravel()) is None and not any(isinstance(value, str) for value in objects.ravel().tolist())
+
+
+def _array_of_columns(columns, n_rows):
+    """Columns side by side: of one type if that holds all values exactly, or else as objects."""
+    dtypes = {column.dtype for column in columns}
+    if len(dtypes) == 1 or not dtypes:
+        return np.stack(columns, axis=1) if columns else np.zeros((n_rows, 0))
+    if all(dtype.kind in "iuf" for dtype in dtypes):
+        common = np.result_type(*dtypes)
+        if all(column.dtype == common or refusal_of(column) is None for column in columns):
+            return np.stack([column.astype(common) for column in columns], axis=1)
+    return np.stack([column.astype(object) for column in columns], axis=1)
 
 
 def exact_values(column):
@@ -468,7 +513,7 @@ def _holds_numbers(values):
     return isinstance(values.dtype, np.dtype) and values.dtype.kind in "biuf"
 
 
-def _factorise(values):
+def factorise(values):
     """(codes, labels) of an ndarray or a list."""
     if not isinstance(values, list):
         if _holds_numbers(values):
@@ -522,7 +567,7 @@ def _arrow_codes(column):
         try:
             column = column.dictionary_encode()
         except NotImplementedError:
-            return _factorise(column.to_pylist())
+            return factorise(column.to_pylist())
     if hasattr(column, "combine_chunks"):
         if column.type.ordered:
             longest = max((chunk.dictionary for chunk in column.chunks), key=len, default=None)

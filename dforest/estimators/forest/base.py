@@ -192,8 +192,8 @@ class TreeEstimator(TreeModel):
             model._validate_params()
             partitions = partitions_of(ranks.rank)
             places, device = places_of_fit(model, partitions, ranks)
-            partitions = model._read(partitions)
-            plan, rows = model._prepare(partitions, places, ranks)
+            partitions, plan = model._read(partitions), model._plan()
+            rows = model._prepared_rows(partitions, plan, places, ranks)
             tasks = FitTasks(model, "tree", partitions[0]._replace(X=partitions[0].X.given), ranks)
             plan.seed = tasks.agree(model._seed(plan))
             growth = model._watch(plan, rows, tasks, device)
@@ -213,9 +213,8 @@ class TreeEstimator(TreeModel):
         """The partitions that `fit` was given, with X as a `Table` and y as the target reads it, on the host."""
         return [partition.read(self) for partition in self._target.read(self, partitions)]
 
-    def _prepare(self, partitions, places, ranks):
-        """(the `Plan` of a fit at some places, its `TrainingRows`): what is known before a seed is drawn. A collective."""
-        plan = self._plan()
+    def _prepared_rows(self, partitions, plan, places, ranks):
+        """The `TrainingRows` of a fit at some places, which do for its `Plan`; their features are kept. A collective."""
         rows = training_rows(self, partitions, ranks, plan.grown)
         check_support(Fit(self, 1 if rows.y.ndim == 1 else rows.y.shape[1]), places)
         rows.groups = groups_of(partitions, rows, plan.sampling)
@@ -224,7 +223,7 @@ class TreeEstimator(TreeModel):
         self._target.replace(self, rows, ranks)
         self._settle(plan, rows)
         self._check_rows(rows, plan)
-        return plan, rows
+        return rows
 
     def _grow(self, plan, rows, device=None, growth=None, columns=None):
         """Grow the trees that the plan lacks, and set `forest_`, which has all of them, and `fit_report_`.

@@ -95,7 +95,7 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
     if task not in (None, "classification", "regression", "survival"):
         raise ValueError(f"task={task!r}; allowed are 'classification', 'regression', 'survival' and None")
     if isinstance(y, str):
-        names = _read(X, "X").names or []
+        names = _names_of(X)
         if names.count(y) != 1:
             known = f"the columns of X are {', '.join(map(repr, names))}" if names else "X has no column names"
             raise ValueError(f"y={y!r}, but {known}; allowed are the name of one of the columns, and an array")
@@ -127,25 +127,28 @@ def check_table(X, y=None, *, X_test=None, categorical_features="from_dtype", cv
     return TableFindings(found, (table.n_rows, table.n_columns))
 
 
+def _names_of(X):
+    try:
+        return read_table(X, unique=False).names or []
+    except ValueError:  # it is no table
+        return []
+
+
 def _without(name, X):
     """A table without the column of a name, if it has one."""
-    if X is None or name not in (_read(X, "X_test").names or []):
+    if name not in _names_of(X):
         return X
     return X.drop(columns=[name]) if hasattr(X, "iloc") else X.drop([name])
 
 
-def _read(X, name):
-    try:
-        table = read_table(X, unique=False)
-    except ValueError:
-        table = None
-    if table is None or table.n_rows == 0:
-        raise ValueError(f"{name} has the shape {np.shape(X)}; allowed are tables of two dimensions with one row or more")
-    return table
-
-
 def _table(X, name, categorical_features):
-    return (SparseTable if issparse(X) else Table)(_read(X, name), categorical_features)
+    try:
+        columns = read_table(X, unique=False)
+    except ValueError:
+        columns = None
+    if columns is None or columns.n_rows == 0:
+        raise ValueError(f"{name} has the shape {np.shape(X)}; allowed are tables of two dimensions with one row or more")
+    return (SparseTable if issparse(X) else Table)(columns, categorical_features)
 
 
 def of_rows(keys, targets):

@@ -7,7 +7,7 @@ from scipy.stats import rankdata
 
 from dforest.estimators.data.labels import is_number
 from dforest.estimators.data.survival import check_events, look_at_survival
-from dforest.estimators.data.tables import given_rows, read_table
+from dforest.estimators.data.tables import factorise, given_rows
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.inspection.table.cells import Cells, numbered
 from dforest.inspection.table.finding import Finding, short
@@ -210,13 +210,11 @@ def targets_of(y, n_rows, task):
     values = np.asarray(given_rows(y))
     if values.ndim not in (1, 2) or len(values) != n_rows:
         raise ValueError(f"y has the shape {values.shape}; allowed are {n_rows} rows, as X has, of one or more columns")
-    columns = read_table(values if values.ndim == 2 else values[:, None])
-    targets = []
-    for output in range(columns.n_columns):
-        title = "y" if columns.n_columns == 1 else f"column {output} of y"
-        own = values if values.ndim == 1 else values[:, output]
+    columns, targets = [values] if values.ndim == 1 else list(values.T), []
+    for output, own in enumerate(columns):
+        title = "y" if len(columns) == 1 else f"column {output} of y"
         try:
-            cells = Cells(own.astype(np.float64)) if own.dtype.kind in "iuf" else Cells(*numbered(*columns.codes(output)))
+            cells = Cells(own.astype(np.float64)) if own.dtype.kind in "iuf" else Cells(*numbered(*factorise(own)))
         except TypeError as error:
             raise ValueError(f"{title} can't be read: {error}; allowed are numbers and classes") from None
         targets.append(Target(title, cells, task))
