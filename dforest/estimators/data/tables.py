@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array
 
 from dforest.config import on_host
 from dforest.core.readable import readable
-from dforest.estimators.data.column_check import refusal_of
+from dforest.estimators.data.column_check import LARGEST_EXACT, refusal_of
 from dforest.estimators.data.labels import as_list, is_missing, is_number, label_array, sorted_labels, title
 from dforest.estimators.data.sparse import in_order, with_numbers
 
@@ -79,7 +79,8 @@ def given_rows(X):
         return np.ma.getdata(X)
     if X.dtype.kind == "f":
         return X.filled(np.nan)
-    if X.dtype.kind in "iu" and refusal_of(X.compressed()) is None:
+    known = X.compressed()
+    if X.dtype.kind in "iu" and -LARGEST_EXACT <= known.min(initial=0) and known.max(initial=0) <= LARGEST_EXACT:
         return X.astype(np.float64).filled(np.nan)
     values = np.ma.getdata(X).astype(object)
     values[np.ma.getmaskarray(X)] = None
