@@ -4,6 +4,7 @@ scikit-learn comes first, as a runtime that binds threads to cores leaves few of
 compiled modules are missing, as in a folder of sources, the error says what to do.
 """
 
+import sys
 from pathlib import Path
 
 from threadpoolctl import ThreadpoolController
@@ -14,9 +15,12 @@ def _runtimes():
 
 
 _before = _runtimes()
-import sklearn.utils  # noqa: E402, F401
+if "sklearn.utils" in sys.modules:
+    _between = _before
+else:
+    import sklearn.utils  # noqa: F401
 
-_between = _runtimes()
+    _between = _before and _runtimes()
 try:
     import dforest.core.component
     import dforest.core.threads

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+import dforest.built  # noqa: F401
 from dforest.core.component import CriterionError
 from dforest.core.search.absolute_error import AbsoluteError
 from dforest.core.search.criterion import ClassCriterion, Criterion, Entropy, Gini, Hellinger

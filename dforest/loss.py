@@ -6,6 +6,7 @@ The built-in losses have names, such as ``loss="squared_error"``; those for rank
 subclass `PythonLoss`; in Cython, subclass `Loss`, whose contract is the head of ``dforest/core/boost/loss.pxd``.
 """
 
+import dforest.built  # noqa: F401
 from dforest.core.boost.loss import Loss, PythonLossBase
 from dforest.core.boost.ranking import LambdaRank, PairwiseRank
 from dforest.core.component import LossError

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+import dforest.built  # noqa: F401
 from dforest.core.draws import Groups, Strata
 from dforest.core.sampling import MAX_DRAWS, AllRows, Bootstrap, SamplingPlan, Subsample
 

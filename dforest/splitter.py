@@ -7,6 +7,7 @@ To write a splitter of your own in Cython, subclass `Splitter`, whose contract i
 
 from typing import NamedTuple
 
+import dforest.built  # noqa: F401
 from dforest.core.component import SplitterError
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.search.python_components import PythonSplitterBase

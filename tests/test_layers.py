@@ -16,11 +16,11 @@ ERRORS = {"errors", "core.component"}
 RULES = {"rules"}
 CORE = {"core", *RULES, *ERRORS}
 BACKEND = {"engines.device.backend", "engines.device.kernel_source", "extras", *ERRORS}
-ENGINES = {"engines", "spmd.draws", *CORE}
+ENGINES = {"built", "engines", "spmd.draws", *CORE}
 MAY_IMPORT = {
     "rules": RULES,
     "core": CORE,
-    "sampling": {"core"},
+    "sampling": {"built", "core"},
     "spmd": {"spmd", "errors", "extras"},
     "spmd.binning": {"spmd", *CORE},
     "spmd.draws": {"core.draws", "core.grow.trainer", "core.sampling", "engines.rows", "spmd"},
@@ -55,10 +55,10 @@ MAY_IMPORT = {
     "interchange.conversion.from_sklearn": {"engines.rows", "estimators", "interchange.conversion", *CORE},
     "interchange.conversion.from_xgboost": {"estimators", "interchange.conversion"},
     "interchange.conversion.parameters": {"warning"},
-    "interchange.conversion.skl2onnx": {"errors", "estimators", "extras", "interchange.conversion"},
+    "interchange.conversion.skl2onnx": {"errors", "estimators", "extras", "interchange.conversion", "public"},
     # A model file: what estimators and forests are made of.
     "interchange.storage": {
-        "criterion", "engines.fit_report", "engines.rows", "engines.weights", "estimators", "interchange.storage", "loss",
+        "criterion", "engines.fit_report", "engines.rows", "engines.weights", "estimators", "interchange.storage", "loss", "public",
         "sampling", "splitter", *CORE,
     },
 }  # fmt: skip

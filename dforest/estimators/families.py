@@ -19,9 +19,6 @@ IN_TABLE = SHAPED | ISOLATION  # families whose parameters are listed here; othe
 OF_TREES = IN_TABLE | BOOSTING  # families whose estimators are trees, and no blends of such estimators
 FAMILIES = OF_TREES | BLENDS
 
-ESTIMATORS = {}  # dforest's own classes by their names, as model files have them; they enter it as they are declared
-BLENDED = {}  # those that are blends of other estimators
-
 # What stands in descriptions for {draws}, {note}, {all_draws} and {impurity}.
 _OF_ROWS = {"draws": "rows", "note": "", "all_draws": "the training rows", "impurity": "the impurity"}
 _OF_DRAWS = {

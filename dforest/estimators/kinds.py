@@ -27,3 +27,7 @@ class OutlierForest:
 
 class Embedding:
     """A forest that turns rows into the leaves that they reach, and predicts nothing."""
+
+
+class Blend:
+    """A weighted mean of other estimators."""

@@ -6,7 +6,7 @@ The names are those of LightGBM, XGBoost, CatBoost, cuML, oneDAL, ranger, random
 from functools import wraps
 from inspect import signature
 
-from dforest.estimators.families import ESTIMATORS
+from dforest.public import ESTIMATORS, public
 
 # By the name here, or by a sentence: names elsewhere.
 _ANYWHERE = {
@@ -328,7 +328,7 @@ def hint(estimator, unknown, method="__init__"):
 
 def _owners(name):
     """A sentence that names the estimators that have a parameter; empty if none has it."""
-    owners = [kind for kind, estimator in sorted(ESTIMATORS.items()) if name in estimator._parameter_constraints]
+    owners = [kind for kind in ESTIMATORS if name in public(kind)._parameter_constraints]
     return f"It is a parameter of {' and '.join(filter(None, [', '.join(owners[:-1]), owners[-1]]))}" if owners else ""
 
 

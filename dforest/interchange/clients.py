@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.forest.arrays import Forest
 from dforest.core.sparse_rows import dense
-from dforest.estimators.families import BLENDED, ESTIMATORS
 from dforest.estimators.forest.ensemble import ForestClassifier, ForestRegressor
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.kinds import DecisionTree
@@ -21,6 +20,7 @@ from dforest.extras import needed
 from dforest.interchange.conversion.columns import check_numbers_alone, threshold_labels
 from dforest.interchange.conversion.shap import to_shap
 from dforest.interchange.storage.values import CLASSES
+from dforest.public import estimators
 
 _SHAP_NODES = 2**15 - 1  # of a tree: with more, shap 0.51 may crash where there is a background
 _replaced = {}  # functions of libraries in whose place there are others now, by (owner, name)
@@ -247,8 +247,7 @@ def register_mlflow():
     >>> registration.close()
     """
     flavor = needed("mlflow.sklearn", "mlflow", "register_mlflow")
-    ours = [*ESTIMATORS.values(), *BLENDED.values()]
-    return _replace(flavor, "_gen_estimators_to_patch", lambda original: lambda: [*original(), *ours])
+    return _replace(flavor, "_gen_estimators_to_patch", lambda original: lambda: [*original(), *estimators()])
 
 
 def register_eli5():
@@ -322,4 +321,4 @@ def skops_types():
     >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
-    return sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in {Forest, *ESTIMATORS.values(), *BLENDED.values(), *CLASSES})
+    return sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in {Forest, *estimators(), *CLASSES})

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers.conversion import HAS_ONNXRUNTIME, with_own_tests
+from helpers.kinds import OF_TREES
 from sklearn.exceptions import NotFittedError
 
 import dforest
-from dforest.estimators.declaration import ESTIMATORS
 
 PAGE = Path(__file__).parents[2] / "doc" / "conversion.md"
 CONVERSIONS = "to_onnx", "to_c", "to_treelite", "to_shap", "to_sklearn"
@@ -47,7 +47,7 @@ CELLS = [
 
 
 def test_all_estimators_are_there():
-    assert {cell.values[0] for cell in CELLS} == set(ESTIMATORS)
+    assert {cell.values[0] for cell in CELLS} == set(OF_TREES)
 
 
 @pytest.mark.parametrize(("name", "parameters", "convert", "cell"), CELLS)

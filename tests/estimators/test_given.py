@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from helpers.kinds import OF_TREES
 from numpy.testing import assert_array_equal
 
 from dforest import (
@@ -25,7 +26,6 @@ from dforest import (
 )
 from dforest.estimators.data.given import given_values
 from dforest.estimators.data.tables import exact_values, given_rows, read_table
-from dforest.estimators.families import ESTIMATORS
 from dforest.estimators.kinds import RankingTrees, SurvivalTrees
 from dforest.spmd.threads import ThreadGroup
 
@@ -49,7 +49,7 @@ def quiet(kind, **parameters):
     return kind(random_state=0, **(counts | parameters))
 
 
-ALL = pytest.mark.parametrize("kind", [ESTIMATORS[name] for name in sorted(ESTIMATORS)])
+ALL = pytest.mark.parametrize("kind", [OF_TREES[name] for name in sorted(OF_TREES)])
 
 
 def given_to(kind, y=CLASSES):

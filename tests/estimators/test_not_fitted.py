@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import shap
 import skl2onnx
+from helpers.kinds import OF_TREES
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import dforest
-from dforest.estimators.declaration import ESTIMATORS
 
 # What fits, or says something of estimators that are not fitted.
 WITHOUT_FIT = {
@@ -44,7 +44,7 @@ def ask(kind, name):
             next(result)
 
 
-@pytest.mark.parametrize("kind", ESTIMATORS.values(), ids=ESTIMATORS)
+@pytest.mark.parametrize("kind", OF_TREES.values(), ids=OF_TREES)
 def test_methods_and_properties(kind, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = list(members(kind))
@@ -56,7 +56,7 @@ def test_methods_and_properties(kind, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("kind", ESTIMATORS.values(), ids=ESTIMATORS)
+@pytest.mark.parametrize("kind", OF_TREES.values(), ids=OF_TREES)
 def test_functions(kind):
     estimator, functions = kind(), [
         dforest.trees_to_dataframe,

@@ -12,8 +12,8 @@ import scipy.sparse
 from sklearn.base import BaseEstimator, clone
 
 import dforest
-from dforest.estimators.families import BLENDED, ESTIMATORS
 from dforest.interchange.storage.model import load
+from dforest.public import estimators
 
 N = 40
 X = np.random.default_rng(0).normal(size=(N, 3))
@@ -150,7 +150,7 @@ def check(first, other, name, ask):
 
 
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
-@pytest.mark.parametrize("kind", (ESTIMATORS | BLENDED).values(), ids=ESTIMATORS | BLENDED)
+@pytest.mark.parametrize("kind", estimators(), ids=lambda kind: kind.__name__)
 def test_answers_are_of_one_fit(kind, tmp_path):
     saved.folder = tmp_path
     for name, ask in [*members(kind), *((str(function), function) for function in FUNCTIONS)]:
@@ -169,7 +169,7 @@ PICTURES = {
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_are_of_one_fit(name):
     pyplot = pytest.importorskip("matplotlib.pyplot")
-    check(*fits_of(ESTIMATORS[name]), name, PICTURES[name])
+    check(*fits_of(getattr(dforest, name)), name, PICTURES[name])
     pyplot.close("all")
 
 

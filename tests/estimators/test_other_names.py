@@ -105,7 +105,7 @@ def test_the_page_about_r_says_the_same():
         (lambda: RandomForestRegressor(regularization_usedepth=True), TypeError, "called regularization_use_depth here$"),
         (lambda: RandomForestClassifier(unknown=3), TypeError, r"got an unexpected keyword argument 'unknown'$"),
         (lambda: DecisionTreeClassifier(num_trees=3), TypeError, r"got an unexpected keyword argument 'num_trees'$"),
-        (lambda: DecisionTreeClassifier(n_estimators=3), TypeError, r"'n_estimators'\. It is a parameter of ExtraSurv.*, "),
+        (lambda: DecisionTreeClassifier(n_estimators=3), TypeError, r"'n_estimators'\. It is a parameter of AutoF.*, "),
         (lambda: RandomForestClassifier(interaction_cst=[]), TypeError, "a parameter of HistGradientBoosting.*, .* and Hist"),
         (lambda: IsolationForest(criterion="gini"), TypeError, "a parameter of DecisionTreeClassifier, .*RandomForestClassifier"),
         (lambda: IsolationForest().set_params(splitter="best"), ValueError, "a parameter of DecisionTreeClassifier, "),

@@ -17,12 +17,13 @@ from dforest.estimators.data.fits import fitting
 from dforest.estimators.data.given import given_numbers, given_values
 from dforest.estimators.data.validation import check_classes, check_targets, check_weights
 from dforest.estimators.declaration import has_parameters
+from dforest.estimators.kinds import Blend
 from dforest.estimators.model import Model
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.scoring import ClassifierScore, RegressorScore
 
 
-class AutoForest(Model):
+class AutoForest(Blend, Model):
     """What blends share."""
 
     @with_hints

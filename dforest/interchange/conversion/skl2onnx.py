@@ -11,12 +11,12 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.errors import ConversionError
-from dforest.estimators.declaration import ESTIMATORS
 from dforest.estimators.prediction import TreeModel
 from dforest.extras import needed
 from dforest.interchange.conversion.probes import check_same
 from dforest.interchange.conversion.skl2onnx_converter import register
 from dforest.interchange.conversion.skl2onnx_steps import converters_and_shapes
+from dforest.public import estimators
 
 
 def register_onnx_converters():
@@ -54,7 +54,7 @@ def register_onnx_converters():
     >>> [output.name for output in to_onnx(model, X).graph.output]
     ['label', 'probabilities']
     """
-    register([kind for kind in ESTIMATORS.values() if issubclass(kind, TreeModel)])
+    register([kind for kind in estimators() if issubclass(kind, TreeModel)])
 
 
 @np.errstate(under="ignore")

@@ -42,15 +42,15 @@ from dforest.core.predict.packing import PackedArrays, bounds_of_means, slot_bit
 from dforest.errors import ModelFileError
 from dforest.estimators.data.validation import count_threads, file_path_of
 from dforest.estimators.declaration import with_new_names
-from dforest.estimators.families import BLENDED, ESTIMATORS
+from dforest.estimators.kinds import Blend
 from dforest.interchange.storage.container import Container, write_container
 from dforest.interchange.storage.values import ValueReader, ValueWriter, name_of
+from dforest.public import ESTIMATORS, HOMES, public
 
 _FORMAT_VERSION = 2
 _READ_VERSIONS = ("1", "2")
 # Attributes that are not written as they are: the forest; callbacks, which are of a fit and not of its model; and requests.
 _ELSEWHERE = ("forest_", "_skl_callbacks", "_metadata_request", "_progress")
-_KINDS = ESTIMATORS | BLENDED
 _WRONG = (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
@@ -76,7 +76,7 @@ def _model_of(estimator, serving, writer, prefix):
     parameters, state = estimator.get_params(deep=False), estimator.__getstate__()
     attributes = {name: value for name, value in state.items() if name not in parameters and name not in _ELSEWHERE}
     members = None
-    if isinstance(estimator, tuple(BLENDED.values())):
+    if isinstance(estimator, Blend):
         members = attributes.pop("estimators_")
     _check_names(type(estimator), attributes)
     model = {
@@ -131,7 +131,7 @@ def _written(writer, values, prefix):
 def _kind_of(estimator):
     """The name of an estimator's class. Those that only fit elsewhere, on several ranks say, leave models of their base class."""
     for cls in type(estimator).__mro__:
-        if _KINDS.get(cls.__name__) is cls:
+        if HOMES.get(cls.__name__) == cls.__module__:
             return cls.__name__
         if not cls.__module__.startswith("dforest."):
             return {"own": name_of(cls)}
@@ -244,7 +244,7 @@ def _read_model(model, container, reader, mmap, prefix):
     parameters, attributes = with_new_names(reader.fields(model["parameters"])), reader.fields(model["attributes"])
     _check_names(cls, attributes)
     estimator = cls(**parameters)
-    if issubclass(cls, tuple(BLENDED.values())):
+    if issubclass(cls, Blend):
         attributes["estimators_"] = [
             _read_model(part, container, reader, mmap, f"{prefix}members.{i}.") for i, part in enumerate(model["members"])
         ]
@@ -258,9 +258,11 @@ def _read_model(model, container, reader, mmap, prefix):
 
 def _class_of(name, reader):
     if isinstance(name, str):
-        return _KINDS[name]
+        if name not in ESTIMATORS:
+            raise KeyError(name)
+        return public(name)
     cls = reader.own(name["own"])
-    if not (isinstance(cls, type) and issubclass(cls, tuple(_KINDS.values()))):
+    if not (isinstance(cls, type) and any(HOMES.get(base.__name__) == base.__module__ for base in cls.__mro__)):
         raise TypeError(f"components has {cls!r}, but the file needs a class of estimators")
     return cls
 
