@@ -35,6 +35,7 @@ from dforest.interchange.conversion.from_xgboost import from_xgboost as from_xgb
 from dforest.interchange.conversion.skl2onnx import pipeline_to_onnx as pipeline_to_onnx
 from dforest.interchange.conversion.skl2onnx import register_onnx_converters as register_onnx_converters
 from dforest.interchange.storage.model import load as load
+from dforest.versions import show_versions as show_versions
 
 __version__: str
 

@@ -18,8 +18,9 @@ import numpy as np
 
 import dforest
 from dforest.config import config_context
+from dforest.core.forest.digest import digest_of
 from dforest.errors import RankError
-from dforest.estimators.data.agreement import NAMES_OF_RANKING, Partition, digest_of
+from dforest.estimators.data.agreement import NAMES_OF_RANKING, Partition
 from dforest.estimators.subclasses import unfitted
 from dforest.extras import install_command
 

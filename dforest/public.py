@@ -45,6 +45,7 @@ _OTHERS = {
     "dforest.interchange.conversion.from_xgboost": ["from_xgboost"],
     "dforest.interchange.conversion.skl2onnx": ["pipeline_to_onnx", "register_onnx_converters"],
     "dforest.interchange.storage.model": ["load"],
+    "dforest.versions": ["show_versions"],
 }
 HOMES = {name: module for module, names in (_ESTIMATORS | _OTHERS).items() for name in names}
 ESTIMATORS = sorted(name for names in _ESTIMATORS.values() for name in names)

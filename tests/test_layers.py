@@ -58,8 +58,8 @@ MAY_IMPORT = {
     "interchange.conversion.skl2onnx": {"errors", "estimators", "extras", "interchange.conversion", "public"},
     # A model file: what estimators and forests are made of.
     "interchange.storage": {
-        "criterion", "engines.fit_report", "engines.rows", "engines.weights", "estimators", "interchange.storage", "loss", "public",
-        "sampling", "splitter", *CORE,
+        "criterion", "engines.fit_report", "engines.rows", "engines.weights", "estimators", "interchange.storage", "loss",
+        "public", "sampling", "splitter", *CORE,
     },
 }  # fmt: skip
 # What the folders of core and of estimators may import of the others. Modules that lie in core itself serve all its folders, and

@@ -7,6 +7,7 @@ the extra `gpu` names in pyproject.toml.
 Where a backend has no metadata alone, pip builds the whole wheel for it, and says "Preparing metadata" all that time.
 """
 
+import sys
 import tomllib
 from pathlib import Path
 
@@ -26,6 +27,9 @@ __all__ = [
 ]
 
 TOP = Path(__file__).parents[1]
+sys.path.insert(0, str(TOP / "tools"))
+from version import version  # noqa: E402
+
 WITH_SYCL = "-Dsycl=enabled"
 
 
@@ -50,7 +54,9 @@ def get_requires_for_build_editable(config_settings=None):
 
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
-    metadata = StandardMetadata.from_pyproject(_settings(), TOP)
+    settings = _settings()
+    settings["project"] |= {"version": version(), "dynamic": []}
+    metadata = StandardMetadata.from_pyproject(settings, TOP)
     folder = Path(metadata_directory, f"{metadata.name}-{metadata.version}.dist-info")
     folder.mkdir()
     folder.joinpath("METADATA").write_bytes(bytes(metadata.as_rfc822()))

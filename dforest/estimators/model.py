@@ -9,11 +9,19 @@ from importlib import import_module
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import InvalidParameterError, StrOptions, validate_parameter_constraints
+from sklearn.utils.validation import check_is_fitted
 
+from dforest.core.forest.digest import digest_of, digest_of_model
 from dforest.estimators.declaration import with_new_names
+from dforest.estimators.kinds import Blend
 from dforest.estimators.other_names import FOR_FUNCTIONS, FOR_LISTS, RESULTS, VALUES, hint, message_about
 from dforest.estimators.state import check_state
 from dforest.estimators.subclasses import every_parameter
+
+# What predictions follow from besides the trees.
+_TOLD = (
+    "calibration_", "categories_", "classes_", "event_times_", "feature_names_in_", "offset_", "unique_times_", "weights_",
+)  # fmt: skip
 
 
 class Model(BaseEstimator):
@@ -83,6 +91,39 @@ class Model(BaseEstimator):
         super().__setstate__(self._defaults | with_new_names(state))
         for name in self._defaults:
             setattr(self, name, getattr(self, name))
+
+    def digest(self):
+        """The digest of a fitted estimator: equal for equal models, on any machine and any number of threads.
+
+        It covers all that predictions follow from: the trees, the labels of classes, the columns with their categories, and the
+        weights of a blend. It covers neither parameters nor what was measured, such as scores and times. The version of dforest
+        is no part of it: a later version that grows the same trees gives the same digest.
+
+        Returns
+        -------
+        str
+            64 hexadecimal digits, of SHA-256.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from dforest import RandomForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> one, two = (RandomForestClassifier(10, n_jobs=n, random_state=0).fit(X, y) for n in (1, 2))
+        >>> one.digest() == two.digest()
+        True
+        """
+        check_is_fitted(self)
+        told = {name: getattr(self, name, None) for name in _TOLD}
+        told["curves"] = vars(self._curves) if hasattr(self, "_curves") else None
+        members = getattr(self, "estimators_", None) if isinstance(self, Blend) else None
+        digests = [digest_of(self.forest_)] if members is None else [member.digest() for member in members]
+        return digest_of_model(digests, told)
 
     def save(self, path, *, serving=True):
         """Write the estimator to a file, from which `dforest.load` reads it again.

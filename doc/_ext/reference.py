@@ -93,6 +93,7 @@ _ABOUT = {
     "own_loss": "loss.Loss loss.PythonLoss errors.LossError",
     "maths": "criterion.Gini criterion.Entropy criterion.Hellinger criterion.SquaredError criterion.Poisson "
     "criterion.AbsoluteError",
+    "contributing": "show_versions",
     "own_splitter own_criterion own_loss": "get_include core.component.declare_contract errors.ContractError",
     "own_splitter own_criterion": "testing.ConformanceError",
     "internals": "testing.engine_check.check_engine core.forest.arrays.Forest core.forest.node_table.NodeTable "

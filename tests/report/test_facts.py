@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 
 from dforest import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
-from dforest.inspection.report.digest import digest_of
+from dforest.core.forest.digest import digest_of
 from dforest.inspection.report.facts import impurity_importance, parameters_of, sizes_of, weighted_quantiles
 
 IRIS, DIABETES = load_iris(return_X_y=True), load_diabetes(return_X_y=True)

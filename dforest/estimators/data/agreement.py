@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dforest.config import on_host
+from dforest.core.forest.digest import digest_of
 from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.data.features import CATEGORICAL, KINDS, Features
 from dforest.estimators.data.labels import sorted_labels
@@ -53,15 +54,6 @@ class Partition(NamedTuple):
 
 
 NAMES_OF_RANKING = {"groups": "qid", "group_sizes": "group"}  # by what a `Partition` calls them, arguments of `fit`
-
-
-def digest_of(forest):
-    """A digest of a `Forest`, which equal forests share: str. (Their pickles may differ, after one of them was unpickled.)"""
-    digest = sha256(repr((forest.seed, forest.objective, forest.criterion, forest.plans)).encode())
-    for name, array in forest.as_dict().items():
-        digest.update(f"{name}{array.dtype.str}{array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
-    return digest.hexdigest()
 
 
 def digest_of_rows(ranks, parts, numbers=None):

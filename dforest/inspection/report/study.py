@@ -6,12 +6,12 @@ from warnings import catch_warnings
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 
+from dforest.core.forest.digest import digest_of
 from dforest.estimators.data.validation import count_threads
 from dforest.estimators.kinds import Forest, RankingTrees, SurvivalTrees
 from dforest.inspection.export import names_of_features
 from dforest.inspection.report import assessment, outliers, proximity, survival
 from dforest.inspection.report.curve import Curve
-from dforest.inspection.report.digest import digest_of
 from dforest.inspection.report.facts import parameters_of, sizes_of
 from dforest.inspection.report.measure import Measure
 from dforest.inspection.report.models import model_of
