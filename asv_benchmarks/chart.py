@@ -97,6 +97,28 @@ def draw_ratios(results, path):
     save(figure, path)
 
 
+def draw_losses(over, path):
+    """Bars of losses beyond the best peer's, in percent, with their standard errors; the format is by the ending of `path`.
+
+    over : dict of str to (float, float)
+        The mean and its standard error, by model.
+    """
+    pyplot = pyplot_for_files()
+    over = dict(sorted(over.items(), key=lambda item: item[1]))
+    figure, axis = pyplot.subplots(figsize=(6.4, 0.3 * len(over) + 0.8), layout="constrained")
+    means, errors = zip(*over.values(), strict=True)
+    colours = [OURS if name.startswith("dforest ") else "#7d93a8" for name in over]
+    bars = axis.barh(list(over), means, xerr=errors, color=colours, ecolor="#30383f")
+    axis.bar_label(bars, [f"{mean:+.1f}" for mean in means], padding=4)
+    axis.axvline(0, color="#30383f", linewidth=0.8)
+    axis.set_xlim(min(means) - max(errors) - 4, max(means) + max(errors) + 5)  # room for the numbers
+    axis.set_title("Loss beyond the best peer's, %", loc="left", fontsize=12, fontweight="bold")
+    axis.spines[["top", "right", "bottom", "left"]].set_visible(False)
+    axis.tick_params(left=False, bottom=False, labelbottom=False)
+    axis.invert_yaxis()
+    save(figure, path)
+
+
 def draw_growth(results, folder, stem):
     """For each number that was varied, a chart `stem_NUMBER.svg` of times, memory and sizes, on logarithmic scales.
 

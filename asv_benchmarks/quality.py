@@ -22,6 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import chart
 from benchmarks import quality
 
 HERE = Path(__file__).parent
@@ -161,14 +162,18 @@ def run(arguments):
                 print(f"{table} {split} {model}: {loss:.5g}", file=sys.stderr)
 
 
-def lines_of_page():
-    """The tables of the page, line by line."""
+def measured():
+    """(All that was measured, losses, and the logarithms of these over the best peer's), as frames; the last two by table."""
     import pandas as pd
 
     kept = pd.DataFrame(json.loads(MEASURED.read_text()))
     loss = kept.pivot_table(index="table", columns="model", values="loss")[[*OURS, *PEERS]].dropna()
-    best_peer = loss[PEERS].min(axis=1)
-    over = np.log(loss.div(best_peer, axis=0))
+    return kept, loss, np.log(loss.div(loss[PEERS].min(axis=1), axis=0))
+
+
+def lines_of_page():
+    """The tables of the page, line by line."""
+    kept, loss, over = measured()
     seconds = np.log(kept.pivot_table(index="table", columns="model", values="seconds").clip(lower=0.001))
     yield "| | loss over the best peer's, % | mean rank | better than CatBoost | processor time of a fit, random forest = 1 |"
     yield "|---|---:|---:|---:|---:|"
@@ -185,13 +190,21 @@ def lines_of_page():
         yield f"| {table} | " + " | ".join(f"{value:.4g}" for value in row) + " |"
 
 
+def beyond(logarithms):
+    """A geometric mean of ratios, in percent beyond 1, and its standard error over tables."""
+    return 100 * np.expm1(logarithms.mean()), 100 * logarithms.std() / len(logarithms) ** 0.5
+
+
 def written(logarithms):
-    """A geometric mean of ratios, in percent beyond 1, with its standard error over tables."""
-    return f"{100 * np.expm1(logarithms.mean()):+.1f} ± {100 * logarithms.std() / len(logarithms) ** 0.5:.1f}"
+    return "{:+.1f} ± {:.1f}".format(*beyond(logarithms))
 
 
 def page(arguments):
-    """Write the tables of the page."""
+    """Write the tables of the page, and its picture."""
+    _, _, over = measured()
+    picture = PAGE.parent / "pictures" / "quality.svg"
+    picture.parent.mkdir(exist_ok=True)
+    chart.draw_losses({model.strip(): beyond(over[model]) for model in over}, picture)
     text = PAGE.read_text(encoding="utf-8")
     before, after = text[: text.index(BEGIN) + len(BEGIN)], text[text.index(END) :]
     PAGE.write_text("\n".join([before, "", *lines_of_page(), "", after]), encoding="utf-8")

@@ -1,4 +1,5 @@
-# What .ci/run and tools/nightly share: README's commands, each followed in a fresh clone. They source this file.
+# What .ci/run and tools/nightly share: commands of README, CONTRIBUTING and the page about devices, each followed in a fresh clone.
+# They source this file.
 set -euo pipefail
 unset PYTHONPATH PYTHONHOME VIRTUAL_ENV
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -10,17 +11,17 @@ export PIP_COMPILE=0       # bytecode of what is imported, no more: Python makes
 step() { printf '\n=== %s (after %d s)\n' "$1" "$SECONDS"; }
 fail() { printf 'failed: %s\n' "$1" >&2; exit 1; }
 
-# README's command of a name: what is in the code block, or between backquotes, after <!-- command: NAME -->.
-readme_command() {
+# The command of a name: what is in the code block, or between backquotes, after <!-- command: NAME -->.
+command_of() {
   local found
-  found=$(sed -n "/^<!-- command: $1 -->\$/,/^\`\`\`\$/p" "$top/README.md" | sed '/^<!--/d; /^```/d')
-  [ -n "$found" ] || found=$(sed -n "s/.*<!-- command: $1 --> \`\([^\`]*\)\`.*/\1/p" "$top/README.md")
-  [ -n "$found" ] || fail "README.md has no command: $1"
+  found=$(cat "$top"/{README,CONTRIBUTING,doc/devices}.md | sed -n "/^<!-- command: $1 -->\$/,/^\`\`\`\$/p" | sed '/^<!--/d; /^```/d')
+  [ -n "$found" ] || found=$(sed -n "s/.*<!-- command: $1 --> \`\([^\`]*\)\`.*/\1/p" "$top/CONTRIBUTING.md")
+  [ -n "$found" ] || fail "no page has the command: $1"
   printf '%s' "$found"
 }
 
 # Follow a command in the present folder, by a shell of its own; `develop` does so in its active environment.
-follow() { bash -euo pipefail -c "$(readme_command "$1") ${2:-}"; }
+follow() { bash -euo pipefail -c "$(command_of "$1") ${2:-}"; }
 develop() { (. .venv/bin/activate && follow "$@"); }
 
 # A commit of what is here, ignored files left out, in a repository of its own.
