@@ -21,6 +21,7 @@ from dforest.config import config_context
 from dforest.core.forest.digest import digest_of
 from dforest.errors import RankError
 from dforest.estimators.data.agreement import NAMES_OF_RANKING, Partition
+from dforest.estimators.randomness import go_on_as
 from dforest.estimators.subclasses import unfitted
 from dforest.extras import install_command
 
@@ -82,8 +83,7 @@ class _OnWorkers:
         for rank, (_, other) in enumerate(others, start=1):
             if other != digest:
                 raise RankError(f"rank {rank} has grown other trees than rank 0; this is a mistake in dforest")
-        if isinstance(self.random_state, np.random.RandomState):  # it goes on as if it had been used here
-            self.random_state.set_state(fitted.random_state.get_state())
+        go_on_as(self.random_state, fitted.random_state)  # as if it had been used here
         self.__dict__ = fitted.__dict__ | self.get_params(deep=False)
         return self
 

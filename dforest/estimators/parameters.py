@@ -30,6 +30,7 @@ from dforest.estimators.families import (
     SURVIVAL,
     TREES,
 )
+from dforest.estimators.randomness import ALLOWED
 from dforest.sampling import BY_NAME, Sampling
 
 MAX_TREES = 2**32 - 1  # their numbers have 32 bits
@@ -564,23 +565,23 @@ PARAMETERS = (
     ),
     Parameter(
         "random_state",
-        "int, RandomState or None",
+        "int, RandomState, Generator or None",
         None,
-        ["random_state"],
+        ALLOWED,
         """Seed of the tree's random numbers, which decide in which order features are tried, which of equally good splits is
-        taken, and random thresholds. An int gives an equal tree in each fit to the same data; None, or a RandomState object,
-        gives another one in each fit.""",
+        taken, and random thresholds. An int gives an equal tree in each fit to the same data; None, a RandomState or a Generator
+        of NumPy gives another one in each fit.""",
         of=TREES,
         group=COMPUTATION,
     ),
     Parameter(
         "random_state",
-        "int, RandomState or None",
+        "int, RandomState, Generator or None",
         None,
-        ["random_state"],
+        ALLOWED,
         """Seed of the forest's random numbers. An int gives an equal forest in each fit to the same data, whatever `n_jobs`
-        is; None gives another one in each fit. A RandomState object is drawn from at each
-        fit, so that a second fit with one object gives another forest.""",
+        is; None gives another one in each fit. A RandomState or a Generator of NumPy is drawn from at each
+        fit, so that a second fit with it gives another forest.""",
         of=FORESTS | EMBEDDINGS | ISOLATION,
         group=COMPUTATION,
     ),

@@ -18,13 +18,14 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.sparse import hstack, issparse
-from sklearn.utils import Bunch, _safe_indexing, check_random_state
+from sklearn.utils import Bunch, _safe_indexing
 
 from dforest.estimators.data.features import numbers_of
 from dforest.estimators.data.given import given_values
 from dforest.estimators.data.tables import given_rows
 from dforest.estimators.data.validation import check_number, count_features
 from dforest.estimators.kinds import Forest
+from dforest.estimators.randomness import check_random_state
 from dforest.estimators.subclasses import unfitted
 from dforest.warning import warn
 
@@ -90,7 +91,7 @@ def corrected_importance(forest, X, y, sample_weight=None, *, random_state=None,
         Targets, as for `fit`.
     sample_weight : array-like of shape (n_rows,), optional
         Weights of the rows.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the order in which the copies have the rows.
     groups : array-like of shape (n_rows,), optional
         Groups of the rows, as for `fit` of a forest with ``bootstrap="group"``.
@@ -210,7 +211,7 @@ def importance_permutation_test(
         A function of a fitted estimator, X and y that returns the importances. None means its attribute `feature_importances_`.
     n_permutations : int, default=100
         Number of fits to a permuted y, from 1 on.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the permutations.
     sample_weight, groups : array-like of shape (n_rows,), optional
         Weights and groups of the rows, as for `fit`. They stay with the rows of X, and y is permuted among all rows, whatever

@@ -6,7 +6,7 @@ from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
-from sklearn.utils import Bunch, check_random_state, column_or_1d
+from sklearn.utils import Bunch, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import communicator, in_kind
@@ -20,6 +20,7 @@ from dforest.estimators.declaration import has_parameters
 from dforest.estimators.kinds import Blend
 from dforest.estimators.model import Model
 from dforest.estimators.other_names import with_hints
+from dforest.estimators.randomness import check_random_state
 from dforest.estimators.scoring import ClassifierScore, RegressorScore
 
 

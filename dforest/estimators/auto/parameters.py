@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import Interval
 from dforest.estimators.entries import COMPUTATION, ENSEMBLE, Parameter
 from dforest.estimators.families import BLENDS
 from dforest.estimators.parameters import MAX_TREES, PARAMETERS
+from dforest.estimators.randomness import ALLOWED
 
 _COLUMNS = [replace(entry, of=BLENDS) for entry in PARAMETERS if entry.name in ("categorical_features", "ordinal_features")]
 
@@ -61,9 +62,9 @@ BLEND_PARAMETERS = (
     ),
     Parameter(
         "random_state",
-        "int, RandomState or None",
+        "int, RandomState, Generator or None",
         None,
-        ["random_state"],
+        ALLOWED,
         """Seed of the seeds of members and of the division of rows into folds. An int gives an equal blend in each fit to the
         same data, whatever `n_jobs` is, if no time limit ends it; None gives another one in each fit. Members that have a
         `random_state` of their own keep it.""",

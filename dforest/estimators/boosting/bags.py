@@ -13,13 +13,13 @@ from statistics import mean
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from dforest.core.forest.arrays import Forest
 from dforest.core.forest.assembly import Assembly
 from dforest.estimators.boosting.early_stopping import MeanScores, Monitor
 from dforest.estimators.boosting.rows import Sample
 from dforest.estimators.boosting.scores import make_monitor
+from dforest.estimators.randomness import check_random_state
 from dforest.warning import warn
 
 

@@ -10,6 +10,7 @@ from dforest.estimators.constraints import Names, SubclassOf
 from dforest.estimators.entries import COLUMNS, COMPUTATION, ROWS, SHAPE, SPLITS, Parameter
 from dforest.estimators.families import BOOSTING
 from dforest.estimators.parameters import MAX_TREES, PARAMETERS
+from dforest.estimators.randomness import ALLOWED
 
 CLASSIFIER = frozenset({"boosting classifier"})
 REGRESSOR = frozenset({"boosting regressor"})
@@ -476,11 +477,11 @@ BOOSTING_PARAMETERS = (
     ),
     Parameter(
         "random_state",
-        "int, RandomState or None",
+        "int, RandomState, Generator or None",
         None,
-        ["random_state"],
+        ALLOWED,
         """Seed of the random numbers, which decide which rows are held out or drawn and which features are tried. An int gives
-        equal trees in each fit to the same data, whatever `n_jobs` is; None, or a RandomState object, gives others in each
+        equal trees in each fit to the same data, whatever `n_jobs` is; None, or a RandomState or Generator, gives others in each
         fit.""",
         of=BOOSTING,
         group=COMPUTATION,

@@ -39,7 +39,7 @@ def permutation_importance(
         these rows only. None means what `score` returns, accuracy or R2.
     n_repeats : int, default=5
         Number of permutations of each feature.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the permutations.
     feature_groups : list of array-like, or dict, default=None
         Features, as names, numbers or a mask, that are permuted together, so that rows keep what these tell of each other.

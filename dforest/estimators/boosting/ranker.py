@@ -278,7 +278,7 @@ class HistGradientBoostingRanker(RankingTrees, BoostingEstimator):
             returns, or "loss" if some grade has no gain.
         n_repeats : int, default=5
             Number of permutations of each feature.
-        random_state : int, RandomState instance or None, default=None
+        random_state : int, RandomState, Generator or None, default=None
             Seed of the permutations.
         feature_groups : list of array-like, or dict, default=None
             Features, as names, numbers or a mask, that are permuted together. None means that each feature is permuted by itself.

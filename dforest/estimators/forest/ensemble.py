@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind
@@ -24,6 +23,7 @@ from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeR
 from dforest.estimators.kinds import Forest
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.progress import ProgressLine
+from dforest.estimators.randomness import check_random_state
 from dforest.estimators.reporting import report
 from dforest.estimators.results import importance, oob
 from dforest.estimators.results.calibration import calibrated, fit_temperature

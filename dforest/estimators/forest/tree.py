@@ -5,7 +5,7 @@ import inspect
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,6 +19,7 @@ from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.base import ClassPredictionMixin, NumberPredictionMixin, TreeEstimator
 from dforest.estimators.kinds import DecisionTree
 from dforest.estimators.other_names import with_hints
+from dforest.estimators.randomness import check_random_state
 from dforest.estimators.results import pruning
 from dforest.estimators.results.dependence import partial_dependence
 from dforest.estimators.results.importance import feature_importances_

@@ -27,7 +27,6 @@ from collections.abc import Mapping
 from importlib import import_module
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.forest.node_table import target_power
@@ -37,6 +36,7 @@ from dforest.core.sparse_rows import column_of, dense, with_column
 from dforest.core.threads import each
 from dforest.estimators.data.features import numbers_of
 from dforest.estimators.powers import next_power, times_power
+from dforest.estimators.randomness import check_random_state
 from dforest.estimators.results.oob import exponent_of, mean_in_order, place_of, row_ranges_of
 from dforest.spmd import permutations
 
@@ -211,7 +211,7 @@ def score_decrease(X, predict, score, used, n_repeats, random_state, donors=None
         The features that trees test: the importances of others are 0.
     n_repeats : int
         How many permutations there are of each feature. They are the same for all features, and scikit-learn's for such a seed.
-    random_state : int, RandomState instance or None
+    random_state : int, RandomState, Generator or None
     donors : ndarray or SparseRows of the shape of X, optional
         Rows whose values are dealt out, where X is not what its columns are drawn from. None means X.
     groups : list of list of int, optional

@@ -42,7 +42,7 @@ def oob_importance(self, X, y, sample_weight=None, *, scoring=None, n_repeats=5,
         the errors of single trees.
     n_repeats : int, default=5
         Number of permutations of each feature with `scoring`. Without it, each tree has one permutation.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the permutations with `scoring`. Without it, they follow from the seeds of the trees.
     feature_groups : list of array-like, or dict, default=None
         With `scoring`: the features, as names, numbers or a mask, that are permuted together, so that rows keep what these

@@ -1,12 +1,12 @@
 """No targets: trees that find outliers, and trees for targets that are drawn at random."""
 
 import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
 from dforest.core.grow.trainer import tree_seeds
 from dforest.core.objective import PathObjective
 from dforest.engines.problem import Targets
+from dforest.estimators.randomness import check_random_state
 from dforest.estimators.targets.numbers import Numbers
 from dforest.estimators.targets.target import Target
 

@@ -63,6 +63,7 @@ _BUILT_IN = {
 }  # fmt: skip
 CLASSES = [*_RECORDS.values(), *_BUILT_IN.values()]
 _METRICS = {name: given for name in metrics.__all__ if inspect.isfunction(given := getattr(metrics, name))}
+_BIT_GENERATORS = "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"  # of NumPy
 _MAX_DEPTH = 64  # of values in values
 _FREE_BYTES = 1 << 20  # of an array of texts
 
@@ -161,6 +162,8 @@ class ValueWriter:
             return {"built_in": [value.__name__, None]}
         if isinstance(value, np.random.RandomState):
             return {"RandomState": self.write(value.get_state(legacy=False), name)}
+        if isinstance(value, np.random.Generator):
+            return {"Generator": self.write(value.bit_generator.state, name)}
         if isinstance(value, SCORER):
             if (known := _scorer_name(value)) is not None:
                 return {"scorer": known}
@@ -213,6 +216,7 @@ class ValueReader:
         self._components = {name_of(component): component for component in components}
         self._depth = 0
         self._readers = {
+            "Generator": self._generator,
             "RandomState": self._random_state,
             "array": array_of,
             "bytes": lambda content: content.encode("latin-1"),
@@ -304,6 +308,14 @@ class ValueReader:
         if kind.kind not in "mM" or not isinstance(array, np.ndarray) or array.dtype != np.int64:
             raise ValueError(f"it has times of the type {kind}")
         return array.view(kind)
+
+    def _generator(self, content):
+        state = self.read(content)
+        if state["bit_generator"] not in _BIT_GENERATORS:
+            raise ValueError(f"it has a Generator of {state['bit_generator']!r}; known are {', '.join(_BIT_GENERATORS)}")
+        generator = np.random.Generator(getattr(np.random, state["bit_generator"])())
+        generator.bit_generator.state = state
+        return generator
 
     def _random_state(self, content):
         state = np.random.RandomState()
