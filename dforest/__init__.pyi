@@ -34,6 +34,8 @@ from dforest.interchange.conversion.from_sklearn import from_sklearn as from_skl
 from dforest.interchange.conversion.from_xgboost import from_xgboost as from_xgboost
 from dforest.interchange.conversion.skl2onnx import pipeline_to_onnx as pipeline_to_onnx
 from dforest.interchange.conversion.skl2onnx import register_onnx_converters as register_onnx_converters
+from dforest.interchange.patch import patch_sklearn as patch_sklearn
+from dforest.interchange.patch import unpatch_sklearn as unpatch_sklearn
 from dforest.interchange.storage.model import load as load
 from dforest.versions import show_versions as show_versions
 

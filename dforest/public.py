@@ -44,6 +44,7 @@ _OTHERS = {
     "dforest.interchange.conversion.from_sklearn": ["from_sklearn"],
     "dforest.interchange.conversion.from_xgboost": ["from_xgboost"],
     "dforest.interchange.conversion.skl2onnx": ["pipeline_to_onnx", "register_onnx_converters"],
+    "dforest.interchange.patch": ["patch_sklearn", "unpatch_sklearn"],
     "dforest.interchange.storage.model": ["load"],
     "dforest.versions": ["show_versions"],
 }

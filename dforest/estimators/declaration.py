@@ -108,7 +108,7 @@ def has_parameters(family, /, *, table=PARAMETERS, **defaults):
         estimator._other_names = FOREST_NAMES if table is PARAMETERS else BOOSTED_NAMES
         estimator.__init__ = with_hints(_constructor(estimator, entries, values))
         estimator._parameter_constraints = {entry.name: entry.constraint for entry in entries}
-        estimator._defaults = values
+        estimator._defaults, estimator._declared = values, (family, table)
         estimator._parameter_groups = {
             group: [entry.name for entry in members] for group, members in groupby(entries, lambda entry: entry.group)
         }

@@ -98,7 +98,7 @@ _ABOUT = {
     "own_splitter own_criterion": "testing.ConformanceError",
     "internals": "testing.engine_check.check_engine core.forest.arrays.Forest core.forest.node_table.NodeTable "
     "core.objective.ClassObjective core.objective.NumberObjective core.objective.SumObjective",
-    "migration": "inspection.interop.Tree",
+    "migration": "patch_sklearn unpatch_sklearn inspection.interop.Tree",
     "how_do_i": "combine trees_to_dataframe",
     "clients": "register_dtreeviz register_eli5 register_mlflow register_shap skops_types",
     "conversion": "from_lightgbm from_sklearn from_xgboost pipeline_to_onnx register_onnx_converters errors.ConversionError",
