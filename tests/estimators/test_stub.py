@@ -11,12 +11,27 @@ import json
 import os
 from pathlib import Path
 
+import numpy as np
+from sklearn.utils._param_validation import Hidden, Interval, Options
+
 import dforest
+from dforest.core.boost.loss import Loss
+from dforest.core.search.criterion import Criterion
+from dforest.core.search.logrank import SurvivalCriterion
+from dforest.core.search.splitter import Splitter
+from dforest.estimators.constraints import SubclassOf
+from dforest.sampling import Sampling
 
 HEAD = '''\
 """What IDEs and type checkers are told of `dforest`. Written by `tests/estimators/test_stub.py`: see there."""
 
 '''
+TYPES = """\
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike"""
 
 
 def public():
@@ -25,6 +40,43 @@ def public():
     for name in sorted(dforest.__all__):
         modules.setdefault(getattr(dforest, name).__module__, []).append(name)
     return dict(sorted(modules.items()))
+
+
+# What checkers are told of the types of values that constraints allow.
+PUBLIC = {
+    Criterion: "Criterion", Loss: "Loss", Sampling: "Sampling", Splitter: "Splitter", SurvivalCriterion: "Criterion",
+}  # fmt: skip
+NAMED = {
+    "array-like": ["ArrayLike"], "boolean": ["bool"], "random_state": ["int", "np.random.RandomState", "None"],
+    "verbose": ["int", "bool"], dict: ["Mapping[Any, Any]"], list: ["Sequence[Any]"], tuple: ["Sequence[Any]"], str: ["str"],
+    callable: ["Callable[..., Any]"], None: ["None"], np.random.Generator: ["np.random.Generator"],
+    **{kind: [name] for kind, name in PUBLIC.items()},
+}  # fmt: skip
+NUMBERS = {"Integral": "int", "Real": "float", "RealNotInt": "float"}
+
+
+def allowed(constraint):
+    """The types of the values that a constraint allows, as checkers know them: list of str."""
+    if isinstance(constraint, Interval):
+        return [NUMBERS[constraint.type.__name__]]
+    if isinstance(constraint, SubclassOf):
+        return [f"type[{PUBLIC[next(iter(constraint.options))]}]"]
+    if isinstance(constraint, Options):
+        return [f"Literal[{', '.join(map(literal, sorted(constraint.options, key=str)))}]"]
+    return NAMED[constraint]
+
+
+def annotation(constraints, default):
+    """What a parameter takes, the type of its default among it."""
+    hidden = [constraint for constraint in constraints if isinstance(constraint, Hidden)]
+    found = sum((allowed(constraint) for constraint in constraints if constraint not in hidden), [])
+    if isinstance(default, str):  # it may be deprecated, as a sign that nothing is given
+        found.append(f"Literal[{literal(default)}]")
+    words = [word for kind in found if kind.startswith("Literal[") for word in kind[8:-1].split(", ")]
+    found = list(dict.fromkeys(kind for kind in found if not kind.startswith("Literal[")))
+    if words:
+        found.insert(0, f"Literal[{', '.join(dict.fromkeys(words))}]")
+    return " | ".join([kind for kind in found if kind != "None"] + ["None"] * ("None" in found))
 
 
 def literal(value):
@@ -43,7 +95,8 @@ def constructor(kind):
         if parameter.kind is parameter.KEYWORD_ONLY and not named:
             named = True
             yield "        *,"
-        yield f"        {name}={literal(parameter.default)},"
+        kinds = annotation(kind._parameter_constraints[name], parameter.default)
+        yield f"        {name}: {kinds} = {literal(parameter.default)},"
     yield "    ) -> None: ..."
 
 
@@ -61,8 +114,9 @@ def stub():
             own += [f"def {name}() -> str: ..." for name in others]
         else:
             imports += [f"from {module} import {name} as {name}" for name in others]
+    imports += [f"from dforest.{name.lower()} import {name}" for name in ("Criterion", "Loss", "Sampling", "Splitter")]
     imports.sort(key=lambda line: (line.startswith("from"), line))
-    parts = ["\n".join(imports), "__version__: str\n\n" + "\n".join(own)]
+    parts = [TYPES, "\n".join(imports), "__version__: str\n\n" + "\n".join(own)]
     parts += ["\n".join(constructor(kind)) for kind in sorted(classes, key=lambda kind: kind.__name__)]
     return HEAD + "\n\n".join(parts) + "\n"
 
@@ -78,5 +132,5 @@ def test_stub_says_what_the_package_has():
 def test_stub_names_what_is_public():
     tree = ast.parse(stub())
     named = {node.name for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
-    named |= {name.asname for node in tree.body if isinstance(node, ast.ImportFrom) for name in node.names}
+    named |= {name.asname for node in tree.body if isinstance(node, ast.ImportFrom) for name in node.names if name.asname}
     assert named == set(dforest.__all__)
