@@ -21,8 +21,8 @@ import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
-import numpy as np
 import chart
+import numpy as np
 from benchmarks import quality
 
 HERE = Path(__file__).parent

@@ -127,7 +127,7 @@ class DecisionTreeRegressor(dforest.estimators.forest.tree.DecisionTreeRegressor
     def __init__(
         self,
         *,
-        criterion: Literal["absolute_error", "friedman_mse", "poisson", "squared_error"] | Criterion | type[Criterion] = "squared_error",
+        criterion: Literal["absolute_error", "friedman_mse", "poisson", "squared_error"] | Criterion | type[Criterion] = "squared_error",  # noqa: E501
         splitter: Literal["best", "random"] | Splitter | type[Splitter] = "best",
         max_features: Literal["log2", "sqrt"] | int | float | None = None,
         skip_constant_features: bool = True,
@@ -260,7 +260,7 @@ class ExtraTreeRegressor(dforest.estimators.forest.tree.ExtraTreeRegressor):
     def __init__(
         self,
         *,
-        criterion: Literal["absolute_error", "friedman_mse", "poisson", "squared_error"] | Criterion | type[Criterion] = "squared_error",
+        criterion: Literal["absolute_error", "friedman_mse", "poisson", "squared_error"] | Criterion | type[Criterion] = "squared_error",  # noqa: E501
         splitter: Literal["best", "random"] | Splitter | type[Splitter] = "random",
         max_features: Literal["log2", "sqrt"] | int | float | None = 1.0,
         skip_constant_features: bool = True,
@@ -339,7 +339,7 @@ class ExtraTreesRegressor(dforest.estimators.forest.forest.ExtraTreesRegressor):
         self,
         n_estimators: int = 100,
         *,
-        criterion: Literal["absolute_error", "friedman_mse", "poisson", "squared_error"] | Criterion | type[Criterion] = "squared_error",
+        criterion: Literal["absolute_error", "friedman_mse", "poisson", "squared_error"] | Criterion | type[Criterion] = "squared_error",  # noqa: E501
         splitter: Literal["best", "random"] | Splitter | type[Splitter] = "random",
         max_features: Literal["auto", "log2", "sqrt"] | int | float | None = 1.0,
         skip_constant_features: bool = True,
@@ -472,7 +472,7 @@ class HistGradientBoostingRegressor(dforest.estimators.boosting.boosting.HistGra
 
     def __init__(
         self,
-        loss: Literal["absolute_error", "gamma", "huber", "poisson", "quantile", "squared_error", "tweedie"] | Loss | type[Loss] = "squared_error",
+        loss: Literal["absolute_error", "gamma", "huber", "poisson", "quantile", "squared_error", "tweedie"] | Loss | type[Loss] = "squared_error",  # noqa: E501
         *,
         quantile: float | None = None,
         power: float = 1.5,
@@ -591,7 +591,7 @@ class RandomForestRegressor(dforest.estimators.forest.forest.RandomForestRegress
         self,
         n_estimators: int = 100,
         *,
-        criterion: Literal["absolute_error", "friedman_mse", "poisson", "squared_error"] | Criterion | type[Criterion] = "squared_error",
+        criterion: Literal["absolute_error", "friedman_mse", "poisson", "squared_error"] | Criterion | type[Criterion] = "squared_error",  # noqa: E501
         splitter: Literal["best", "random"] | Splitter | type[Splitter] = "best",
         max_features: Literal["auto", "log2", "sqrt"] | int | float | None = 1.0,
         skip_constant_features: bool = True,

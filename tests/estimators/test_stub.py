@@ -96,7 +96,8 @@ def constructor(kind):
             named = True
             yield "        *,"
         kinds = annotation(kind._parameter_constraints[name], parameter.default)
-        yield f"        {name}: {kinds} = {literal(parameter.default)},"
+        line = f"        {name}: {kinds} = {literal(parameter.default)},"
+        yield line + "  # noqa: E501" * (len(line) > 130)
     yield "    ) -> None: ..."
 
 

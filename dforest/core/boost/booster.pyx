@@ -293,8 +293,9 @@ cdef class Booster:
         Returns
         -------
         list of TreeArrays
-            A leaf keeps the words of `SumObjective`: its rows twice, its values, and 0. Another node keeps the values that it
-            would have as a leaf, 0 if leaves are no Newton steps, and the gain of its split.
+            The words of a leaf are its number of rows, as draws, the same number again, as their weight, its values, and 0 in
+            place of a gain. Any other node has the values that it would have as a leaf, or 0 where a loss finds the values of
+            leaves by other means than Newton steps, and the gain of its split.
         """
         self.grown = [None] * self.n_trees_per_iteration
         cdef double n_cells = <double> self.n_cells * self.n_drawn / self.data.n_rows * self.n_trees_per_iteration

@@ -276,13 +276,17 @@ cdef class PackedForest:
         return 0
 
     cdef int walk_sparse(self, Py_ssize_t t, Rows rows, const Descent* down, WorkerContext* worker) except -1 nogil:
-        """Send sparse rows down tree t: `walk`, but for `down.rows`, which are not looked at."""
+        """Send sparse rows down tree t.
+
+        Some rows at a time are unpacked (sparse_rows.h), walk as dense rows do, and are cleared again; or all of them look up
+        the values that they need, from the path of a row of zeros on (zero_paths.h). `down.rows` is not used.
+        """
         if rows.paths is not None:
             return self.walk_zero_paths(t, rows, down, worker)
         cdef Py_ssize_t i = 0, k = max(1, min(down.n, SOME_BYTES // <Py_ssize_t> rows.rows.stride))
         cdef char* room = <char*> calloc(k, rows.rows.stride)
         cdef df_rows unpacked = df_rows(room, rows.rows.stride, rows.rows.is_double)
-        cdef Descent some
+        cdef Descent block
         cdef const uint32_t* numbers
         try:
             if room == NULL:
@@ -291,9 +295,9 @@ cdef class PackedForest:
             while i < down.n:
                 k = min(k, down.n - i)
                 numbers = down.numbers + i if down.numbers != NULL else NULL
-                some = Descent(&unpacked, NULL, 0, k, down.mode, down.at + i, down.left)
+                block = Descent(&unpacked, NULL, 0, k, down.mode, down.at + i, down.left)
                 df_unpack_rows(&rows.sparse, numbers, down.first + i, k, &unpacked, False)
-                self.walk_block(t, &some, worker)
+                self.walk_block(t, &block, worker)
                 df_unpack_rows(&rows.sparse, numbers, down.first + i, k, &unpacked, True)
                 i += k
         finally:

@@ -142,11 +142,11 @@ class NeighbourMixin:
             )
         return data
 
-    def _numbering(self):
+    def _numbers_of_kept_rows(self):
         """(how many rows `fit` was given, the numbers of the `TrainingData` among them or None if these are all)."""
         data = self._training_rows()
         kept, n_given, batch = data.kept, data.n_given, self._batches[-1]
-        if n_given is None:  # what a version kept that told it nowhere else
+        if n_given is None:  # a model of an earlier version: its last batch tells; if ranks fitted it, it has kept all rows
             kept, n_given = (batch.kept, batch.n_rows) if batch.share is None else (None, len(data.y))
         return n_given, None if kept is None else np.flatnonzero(np.unpackbits(kept, count=n_given))
 
@@ -203,7 +203,7 @@ class NeighbourMixin:
 
         Its columns are all rows that `fit` was given, and so are its rows, if those of the blocks are the training rows.
         """
-        n_given, numbers = self._numbering()
+        n_given, numbers = self._numbers_of_kept_rows()
         found = [weights_of_rows(table, leaf, count_threads(self.n_jobs)) for _, leaf in blocks]
         lengths = np.concatenate([np.empty(0, np.int64), *(np.diff(starts) for starts, _, _ in found)])
         rows = np.concatenate([np.empty(0, np.uint32), *(rows for _, rows, _ in found)])
@@ -361,7 +361,7 @@ class NeighbourMixin:
         group = self._target.groups(self, data.y)
         squares = [squares_of_groups(table, leaf, group, first, n_threads) for first, leaf in self._blocks(data.X)]
         raw = len(data.y) / np.maximum(np.concatenate(squares), self.forest_.n_trees**-2.0)
-        scores, (n_given, numbers) = np.empty(len(raw)), self._numbering()
+        scores, (n_given, numbers) = np.empty(len(raw)), self._numbers_of_kept_rows()
         for number in np.unique(group):
             own = group == number
             deviation = raw[own] - np.median(raw[own])

@@ -69,10 +69,11 @@ class Target:
         return [np.concatenate([rows[start::2] for rows in groups]) for start in (0, 1)]
 
     @cached_property
-    def _shares(self):
-        """How much an error in a row of each half takes from the score, and of what it is a multiple: arrays by half.
+    def _score_lost(self):
+        """By how much a unit of error in each row lowers the score: list of an array for each half of the rows.
 
-        The score is 1 - the sum of errors times shares: an error is 1 for a wrong class, or the squared deviation.
+        The score is R2, or the balanced accuracy, of the rows of both halves: 1 less the sum of the rows' errors, each times its
+        share. The error of a row is its squared deviation, or 1 if its class is wrong.
         """
         y = self.y[np.concatenate(self.halves)]
         if self.cells.labels is None:
@@ -107,7 +108,7 @@ class Target:
         given["categorical_features"] = [0] if is_label else None
         tree = DecisionTreeRegressor(**given) if classes is None else DecisionTreeClassifier(class_weight="balanced", **given)
         score = 1.0
-        for half, share in enumerate(self._shares):
+        for half, share in enumerate(self._score_lost):
             X, y = ([of(self.halves[place]) for place in (1 - half, half)] for of in (take, self.y.take))
             if is_label:  # those that are new to a tree it would take as missing, with a warning
                 X[1] = np.where(np.isin(X[1], X[0]), X[1], np.nan)
@@ -128,7 +129,7 @@ class Target:
         leaf ends, missing values included, and each row has two neighbours.
         """
         least = 0.0
-        for rows, share in zip(self.halves, self._shares, strict=True):
+        for rows, share in zip(self.halves, self._score_lost, strict=True):
             y = self.y[rows[np.argsort(take(rows))]]
             change = np.square(np.diff(y)) / 4 if self.cells.labels is None else (np.diff(y) != 0) / 2
             least += np.sort(change)[:-n_leaves].sum() * share.min()
@@ -140,7 +141,7 @@ class Target:
         The rows in which a column stores nothing are all predicted the same, so it can't if their targets differ too much.
         """
         lost = np.zeros(X.shape[1])
-        for half, share in zip(self.halves, self._shares if self.halves else [], strict=True):
+        for half, share in zip(self.halves, self._score_lost if self.halves else [], strict=True):
             part, y = X[half], self.y[half]
             part.data = np.ones(len(part.data))
             if self.cells.labels is None:

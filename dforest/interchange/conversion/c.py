@@ -257,7 +257,22 @@ def to_c(estimator, path, prefix, verify):
 
 
 class _Source:
-    """The code of a fitted estimator, which its methods yield in parts."""
+    """The code of a fitted estimator, which its methods yield in parts.
+
+    Attributes
+    ----------
+    coded : dict of str to dict of int to ndarray
+        The labels of columns of X whose values the code turns into codes, by column: under "text" those that are text, which C
+        compares as strings, and under "number" those that are numbers.
+    link : Link or None
+        What makes predictions of raw predictions, of boosted trees.
+    n_sums : int
+        How many numbers are added up over the trees.
+    values, value_of_leaf : ndarray
+        Rows of numbers that leaves add, each different one once; and which row each leaf adds.
+    suffixes : list of str
+        With which names of C end that there are for each column of y; one that is empty if y has one column.
+    """
 
     def __init__(self, estimator, prefix):
         self.estimator, self.prefix, self.link = estimator, prefix, link_of(estimator)
