@@ -1,1 +1,28 @@
-"""The compiled core: from coded columns to grown trees and predictions. It knows no estimators."""
+"""The compiled core: from coded columns to grown trees and predictions. It knows no estimators.
+
+Where the compiled modules are missing, as in a folder of sources, the error says what to do. Whether a runtime of OpenMP was
+there before dforest's modules is noted here, before the first of them is loaded.
+"""
+
+from importlib import import_module
+from pathlib import Path
+
+from threadpoolctl import ThreadpoolController
+
+
+def _runtimes():
+    return {library.filepath for library in ThreadpoolController().select(user_api="openmp").lib_controllers}
+
+
+_before = _runtimes()
+try:
+    _threads = import_module("dforest.core.threads")
+except ModuleNotFoundError as error:
+    if error.name != "dforest.core.threads":
+        raise
+    raise ImportError(
+        f"{Path(__file__).parents[1]} holds dforest's sources, which are not compiled. Start Python in another folder, "
+        "so that it finds the dforest that is installed"
+    ) from error
+if _before and _runtimes() == _before:
+    _threads.share_runtime()

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import InvalidParameterError, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
+import dforest.built  # noqa: F401
 from dforest.core.forest.digest import digest_of, digest_of_model
 from dforest.estimators.declaration import with_new_names
 from dforest.estimators.kinds import Blend
