@@ -88,7 +88,7 @@ def random_fit(seed):
     else:
         family = [dforest.RandomForestRegressor, dforest.ExtraTreesRegressor][rng.integers(2)]
         parameters["criterion"] = rng.choice(["squared_error", "poisson", "absolute_error"])
-        skewed, far = np.exp(2 * np.clip(signal, -9, 9)), np.where(rng.random(n_rows) < 0.01, 1e12, signal)
+        skewed, far = np.float32(np.exp(2 * np.clip(signal, -9, 9))), np.where(rng.random(n_rows) < 0.01, 1e12, signal)
         y = [signal, np.round(signal), skewed, far][rng.integers(4)]
         if parameters["criterion"] == "poisson":
             y = np.abs(y)
