@@ -9,7 +9,7 @@ from dforest.core.types cimport Column
 from dforest.rules.boost cimport df_boost_limits, df_boost_sums
 from dforest.rules.bounds cimport df_bounds
 from dforest.rules.criteria cimport df_outputs
-from dforest.rules.records cimport df_record
+from dforest.rules.records cimport df_record, df_scale
 
 cdef extern from "core/loops.h" nogil:
     enum:
@@ -41,10 +41,6 @@ cdef extern from "core/loops.h" nogil:
         DF_SMALL_BINARY
         DF_SMALL_CLASSES
         DF_SMALL_SUMS
-    ctypedef struct df_small_scale:
-        double centre
-        int64_t range
-        int32_t exponent
     ctypedef struct df_small_node:
         uint64_t key, constants
         int64_t depth
@@ -81,7 +77,7 @@ cdef extern from "core/loops.h" nogil:
         uint16_t* binary_counts
         uint8_t* order
         df_small_codes codes
-        df_small_scale* scales
+        df_scale* scales
         int n_scales
         df_small_node* nodes          # [2 * DF_SMALL]
         int n_nodes

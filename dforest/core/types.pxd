@@ -12,7 +12,7 @@ Nothing here owns memory: a node's pointers lead into the data view and the grow
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from dforest.rules.numerics cimport df_midpoint
-from dforest.rules.records cimport df_leaf_rules, df_record
+from dforest.rules.records cimport df_leaf_rules, df_open_node, df_record, df_scale
 
 ctypedef fused code_t:
     uint8_t
@@ -38,6 +38,7 @@ cdef inline double value_at(const df_rows* X, size_t row, Py_ssize_t feature) no
 
 ctypedef df_record Record
 ctypedef df_leaf_rules LeafRules
+ctypedef df_scale Scale
 
 cdef extern from "rules/records.h" nogil:
     ctypedef enum Kind "df_kind":      # of a feature
@@ -120,41 +121,38 @@ cdef inline double midpoint_of(const Column* column, uint32_t below, uint32_t ab
     """A threshold between the values of two of the data's codes, below < above."""
     return df_midpoint(number_at(column, column.highs, below), number_at(column, column.lows, above), column.is_float32)
 
-cdef struct Scale:
-    double centre          # quantised target = (y - centre) * 2**exponent, rounded
-    int32_t exponent
-    int64_t range          # largest minus smallest quantised target it was made for
-
-cdef struct Node:
-    Record* records
-    Py_ssize_t n           # records, not draws
-    Record* scratch        # NULL; or [n] memory that the search for a split may write to, on the thread whose node it is
-    const Column* columns  # [n_features] codes by Record.row: of all rows, or copied for this subtree
-    # Of data with sparse columns, else NULL: which of its tree's records each row is, NO_RECORD if none. Those of this node are
-    # numbered from `first` on. Other threads may write the numbers of other nodes' records meanwhile.
-    const uint32_t* record_of
-    uint32_t first
-    const uint32_t* rows   # NULL; or, in a subtree cache, the data's row by Record.row: for codes of columns with buckets
-    # Exact targets by Record.row: of all rows, or copied for this subtree; NULL for classification. Of several outputs, a row has
-    # one target after another, which are class numbers if there are classes.
-    const double* y
-    # Exact weights (weights.h) by Record.row, as `y`; NULL: the records' weights are exact.
-    const double* exact_weight
-    # NULL; or the ranks of labels in the tree's order (categories.h): [n_features], each NULL, or [n_codes + 1] with that of
-    # missing values last, or such ranks for each class (df_label_orders)
-    const uint32_t* const* label_ranks
-    int32_t weight_shift   # by which the records' weights follow from these; 0 without
-    int32_t fine_shift     # by which fine integers follow from `exact_weight`, once the leaf that needs them is asked for
-    int64_t* statistics    # their sum
-    uint64_t key                  # see node_key in random.h
-    Py_ssize_t depth       # the root's is 0
-    Scale scale            # regression only
-    bint is_pure           # one class, or one target
-    double lower, upper    # bounds of predictions, where features have directions
-    # Features that the splits on the path from the root to here use; none unless Splitter.needs_path_features
-    const int32_t* path_features  # [n_path_features] each once, in order of first use
-    Py_ssize_t n_path_features
-    const uint64_t* on_path       # [n_features bits] see Splitter.is_on_path; NULL without
+cdef extern from "core/node.h" nogil:
+    ctypedef struct Node "df_node":
+        df_open_node at        # where it stands, of which the names that lead into it are fields
+        Py_ssize_t n "at.n"    # records, not draws
+        uint64_t key "at.key"  # see node_key in random.h
+        int32_t depth "at.depth"  # the root's is 0
+        Scale scale "at.scale"    # regression only
+        double lower "at.lower"   # bounds of predictions, where features have directions
+        double upper "at.upper"
+        int32_t weight_shift "at.weight_shift"  # by which the records' weights follow from `exact_weight`; 0 without
+        Record* records
+        Record* scratch        # NULL; or [n] memory that the search for a split may write to, on the thread whose node it is
+        const Column* columns  # [n_features] codes by Record.row: of all rows, or copied for this subtree
+        # Of data with sparse columns, else NULL: which of its tree's records each row is, NO_RECORD if none. Those of this node
+        # are numbered from `at.first` on. Other threads may write the numbers of other nodes' records meanwhile.
+        const uint32_t* record_of
+        const uint32_t* rows   # NULL; or, in a subtree cache, the data's row by Record.row: for codes of columns with buckets
+        # Exact targets by Record.row: of all rows, or copied for this subtree; NULL for classification. Of several outputs, a row
+        # has one target after another, which are class numbers if there are classes.
+        const double* y
+        # Exact weights (weights.h) by Record.row, as `y`; NULL: the records' weights are exact.
+        const double* exact_weight
+        # NULL; or the ranks of labels in the tree's order (categories.h): [n_features], each NULL, or [n_codes + 1] with that of
+        # missing values last, or such ranks for each class (df_label_orders)
+        const uint32_t* const* label_ranks
+        int64_t* statistics    # their sum
+        int32_t fine_shift     # by which fine integers follow from `exact_weight`, once the leaf that needs them is asked for
+        bint is_pure           # one class, or one target
+        # Features that the splits on the path from the root to here use; none unless Splitter.needs_path_features
+        const int32_t* path_features  # [n_path_features] each once, in order of first use
+        Py_ssize_t n_path_features
+        const uint64_t* on_path       # [n_features bits] see Splitter.is_on_path; NULL without
 
 cdef enum:
     NO_RECORD = 0xFFFFFFFF

@@ -117,7 +117,7 @@ class ForestDriver(Driver):
         if scales_targets:
             outputs.scale(number, self.shard.target_extents(open_nodes), of_outputs)
         totals, _ = self.shard.add_up(open_nodes, of_outputs)
-        open_nodes["exponent"], is_pure = outputs.measure(number, self.layout.is_wide, totals, of_outputs)
+        open_nodes["scale"]["exponent"], is_pure = outputs.measure(number, self.layout.is_wide, totals, of_outputs)
         return totals, is_pure
 
     def _rescale(self, open_nodes, totals, extents):
@@ -131,10 +131,10 @@ class ForestDriver(Driver):
         is_pure[nodes] = is_equal
         nodes = nodes[~is_equal]
         if len(nodes):
-            open_nodes["centre"][nodes], open_nodes["exponent"][nodes] = arrays.choose_scales(exact[~is_equal])
+            open_nodes["scale"]["centre"][nodes], open_nodes["scale"]["exponent"][nodes] = arrays.choose_scales(exact[~is_equal])
             self.shard.requantise(open_nodes[nodes])
             totals[nodes], extents = self.shard.add_up(open_nodes[nodes], None)
-            open_nodes["range"][nodes] = extents[:, 1] - extents[:, 0]
+            open_nodes["scale"]["range"][nodes] = extents[:, 1] - extents[:, 0]
         return is_pure
 
     def _impurities(self, open_nodes, totals):
@@ -153,7 +153,7 @@ class ForestDriver(Driver):
             nodes[~is_leaf], totals[~is_leaf], None if of_outputs is None else of_outputs[~is_leaf]
         )
         scores = cuts["score"].copy()
-        units = arrays.absolute_exponents(self.layout.criterion_number, nodes["exponent"], nodes["weight_shift"])
+        units = arrays.absolute_exponents(self.layout.criterion_number, nodes["scale"]["exponent"], nodes["weight_shift"])
         cuts["feature"][~arrays.decrease_enough(self.limits, scores, units, nodes["root_weight"])] = -1
         return {"cut": cuts, "score": scores, "unit": units, "subset": subsets}
 
@@ -223,6 +223,6 @@ def _listed(tree, objective):
 def _grown(open_nodes):
     """The `df_grown` of nodes, without cuts."""
     grown = np.zeros(len(open_nodes), record("df_grown"))
-    for name in ("first", "n", "first_weight", "weight_shift", "centre", "exponent", "lower", "upper"):
+    for name in ("first", "n", "first_weight", "weight_shift", "scale", "lower", "upper"):
         grown[name] = open_nodes[name]
     return grown

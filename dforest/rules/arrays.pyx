@@ -221,7 +221,7 @@ def are_narrow(const df_open_node[::1] open_nodes not None, const int64_t[:, ::1
 
     extents : the least and the greatest integer target of each node
     """
-    return np.array([df_is_narrow(open_nodes[i].n, extents[i, 1] - extents[i, 0], open_nodes[i].range)
+    return np.array([df_is_narrow(open_nodes[i].n, extents[i, 1] - extents[i, 0], open_nodes[i].scale.range)
                      for i in range(open_nodes.shape[0])], bool)
 
 
@@ -326,7 +326,7 @@ def leaf_sums(const df_grown[::1] nodes not None, const df_record[::1] records n
     for i in range(nodes.shape[0]):
         weight_quantiser = df_weight_quantiser_of(shift[i] if exact_weight is not None else 0)
         of_node = df_weight_quantiser_of(nodes[i].weight_shift)
-        scale = df_quantiser_of(nodes[i].centre, nodes[i].exponent)
+        scale = df_quantiser_of(nodes[i].scale.centre, nodes[i].scale.exponent)
         memset(&total, 0, sizeof(total))
         centre = 0.0
         exponent = 0
@@ -358,7 +358,7 @@ cdef df_measure measure_of(int64_t criterion, const df_grown* node, const int64_
     cdef df_measure measure
     memset(&measure, 0, sizeof(measure))
     if criterion == DF_POISSON:
-        df_measure_deviance(statistic, is_wide, node.centre, node.exponent, &measure)
+        df_measure_deviance(statistic, is_wide, node.scale.centre, node.scale.exponent, &measure)
     else:
         df_measure_squares(statistic, is_wide, &measure)
     return measure
@@ -398,7 +398,7 @@ def impurity_sums(int64_t criterion, const df_grown[::1] nodes not None, const d
         measure = measure_of(criterion, &nodes[i], &sums[i, 0], is_wide)
         if criterion == DF_POISSON and measure.centre <= 0.0:
             continue
-        scale = df_quantiser_of(nodes[i].centre, nodes[i].exponent)
+        scale = df_quantiser_of(nodes[i].scale.centre, nodes[i].scale.exponent)
         memset(&total, 0, sizeof(total))
         for k in range(nodes[i].first, nodes[i].first + nodes[i].n):
             weight = records[k].weight
@@ -457,7 +457,7 @@ def leaf_words(int64_t criterion, const df_grown[::1] nodes not None, const doub
             value = df_leaf_mean(&total, weight, centre, exponent, extents[i, 0], extents[i, 1])
             measure = measure_of(criterion, &nodes[i], &sums[i, 0], is_wide)
             total = df_sum_of_digits(&squares[i, 0])
-            score_exponent = df_score_exponent(criterion, nodes[i].exponent)
+            score_exponent = df_score_exponent(criterion, nodes[i].scale.exponent)
             if criterion != DF_POISSON:
                 impurity = df_square_impurity(&total, sums[i, 1], &measure, score_exponent)
             elif measure.centre > 0.0:

@@ -107,6 +107,14 @@ typedef struct {
     int32_t is_pure;           // all draws have one target
 } df_output;
 
+// The scale of a node's targets: the integer of a target y is (y - centre) * 2^exponent, rounded.
+typedef struct {
+    double centre;
+    int64_t range;             // the largest integer less the smallest one, of the node that it was made for; 0: there is no scale
+    int32_t exponent;          // of several outputs: the least of theirs
+    int32_t padding;
+} df_scale;
+
 // An open node.
 typedef struct {
     int64_t first;             // of its draws
@@ -114,11 +122,9 @@ typedef struct {
     uint64_t key;
     int64_t first_weight;      // where the exact weights of its tree's rows begin (weights.h), if there are any
     double root_weight;        // of all draws of its tree, in the units of all rows' integers
-    int64_t range;             // these three: the scale of its targets; of several outputs: the least exponent of theirs
-    double centre;
+    df_scale scale;            // of its targets
     double lower;              // bounds of its predictions
     double upper;
-    int32_t exponent;
     int32_t depth;
     uint32_t seed;             // of its tree
     uint32_t right;            // in a subtree: the node whose right child it is, counted from 1; 0: a left child
@@ -153,20 +159,18 @@ typedef struct {
 typedef struct {
     int64_t first;             // of its draws
     int64_t n;
-    double centre;
+    df_scale scale;
     double lower;
     double upper;
     double threshold;          // these from the cut
     uint64_t code;
     int64_t first_weight;      // as of df_open_node
-    int32_t exponent;
     int32_t feature;           // -1: a leaf
     uint32_t above;
     uint32_t missing_left;
     uint32_t only_missing;
     uint32_t right;            // the right child, counted from the subtree's first node
     int32_t weight_shift;
-    int32_t padding;
 } df_grown;
 
 // A range of a node's draws, or rows.

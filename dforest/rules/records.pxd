@@ -28,17 +28,20 @@ cdef extern from "rules/records.h" nogil:
     ctypedef struct df_leaf_rules:
         int64_t min_draws      # each side of a valid cut has at least this many draws, 1 or more
         double min_weight      # and at least this weight
+    ctypedef struct df_scale:    # of a node's targets
+        double centre          # quantised target = (y - centre) * 2**exponent, rounded
+        int64_t range          # largest minus smallest quantised target it was made for
+        int32_t exponent
+        int32_t padding
     ctypedef struct df_open_node:
         int64_t first
         int64_t n
         uint64_t key
         int64_t first_weight
         double root_weight
-        int64_t range
-        double centre
+        df_scale scale
         double lower
         double upper
-        int32_t exponent
         int32_t depth
         uint32_t seed
         uint32_t right
@@ -56,20 +59,18 @@ cdef extern from "rules/records.h" nogil:
     ctypedef struct df_grown:
         int64_t first
         int64_t n
-        double centre
+        df_scale scale
         double lower
         double upper
         double threshold
         uint64_t code
         int64_t first_weight
-        int32_t exponent
         int32_t feature
         uint32_t above
         uint32_t missing_left
         uint32_t only_missing
         uint32_t right
         int32_t weight_shift
-        int32_t padding
     ctypedef struct df_quantiser:
         double centre, first, second
     ctypedef struct df_measure:

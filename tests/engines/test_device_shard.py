@@ -124,7 +124,7 @@ def assert_shards_add_up(problem, seed):
             is_scaled = (exact[:, 0] < exact[:, 1]) & (rng.random(len(exact)) < (0.5 if level else 1.0))
             scales = arrays.choose_scales(exact[is_scaled])
             for shard, own in zip((whole, *shards), open_nodes, strict=True):
-                own["centre"][is_scaled], own["exponent"][is_scaled] = scales
+                own["scale"]["centre"][is_scaled], own["scale"]["exponent"][is_scaled] = scales
                 shard.requantise(own[is_scaled])
         elif has_outputs:
             of_nodes = np.tile(layout.outputs, (len(open_nodes[0]), 1))
@@ -179,7 +179,7 @@ def assert_shards_add_up(problem, seed):
         assert np.array_equal(np.sort(np.concatenate(together)), np.sort(rows_of(whole, open_node, everything)))
     nodes = [np.zeros(len(own), record("df_grown")) for own in open_nodes]
     for grown, own in zip(nodes, open_nodes, strict=True):
-        for name in ("first", "n", "first_weight", "weight_shift", "centre", "exponent", "lower", "upper"):
+        for name in ("first", "n", "first_weight", "weight_shift", "scale", "lower", "upper"):
             grown[name] = own[name]
     words, *others = (shard.leaf_words(grown) for shard, grown in zip((whole, *shards), nodes, strict=True))
     if whole.has_exact_weights:  # by a shift of each leaf's own, above its draws

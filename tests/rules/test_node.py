@@ -136,7 +136,8 @@ def test_each_node_has_its_own_children():
 
 def test_nodes_that_need_another_scale():
     # A range of 4 is 1 / 256 of 1024: not below it. One target needs none; equal integers need a look at the targets.
-    places = places_of(n=[9, 9, 9, 1], range=[1024, 1025, 8, 8])
+    places = places_of(n=[9, 9, 9, 1])
+    places["scale"]["range"] = [1024, 1025, 8, 8]
     extents = np.array([[-2, 2], [-2, 2], [3, 3], [3, 3]])
     assert arrays.are_narrow(places, extents).tolist() == [False, True, True, False]
 

@@ -78,27 +78,28 @@ cdef class Frontier:
     cdef Py_ssize_t n_candidates, candidate_room
     cdef SplitHeap heap            # candidates that can be split; once the tree is written, those to come, the next one last
     cdef Words payloads            # of candidates, one after another
-    # [n_candidates, n_node_values] see NodeDecision; set if what a node would predict as a leaf does not follow from the leaves
-    cdef double* node_values
+    cdef double* node_values       # [n_candidates, n_node_values] see NodeDecision.inner_values; set of those that can be split
     cdef Py_ssize_t node_values_room, n_node_values
 
     # Begin a tree.
     cdef void clear(self) noexcept nogil
 
     # While a tree is grown
-    cdef Py_ssize_t add(self, const OpenNode* open_node) except -1 nogil
-    cdef int push(self, Py_ssize_t number, int32_t exponent, bint uses_new_feature) except -1 nogil
+    cdef int add(self, const OpenNode* open_node, const Split* split, const double* node_values, int32_t exponent,
+                 bint uses_new_feature) except -1 nogil
     cdef Py_ssize_t pop(self) noexcept nogil
     cdef void recall_path(self, Py_ssize_t parent, PathFeatures path) noexcept nogil
 
-    # What a candidate would predict as a leaf; valid until the next one is added.
-    cdef double* node_values_of(self, Py_ssize_t number) except NULL nogil
+    cdef inline Py_ssize_t n_leaves(self) noexcept nogil:
+        """Leaves of the tree, if no more nodes are split: every split has two children."""
+        return (self.n_candidates + 1) // 2
 
     # When it is written
     cdef int begin_preorder(self) except -1 nogil
-    cdef Candidate* next_in_preorder(self, Py_ssize_t* number) noexcept nogil
+    cdef Py_ssize_t next_in_preorder(self) noexcept nogil
     cdef void put_children(self, const Candidate* candidate, Py_ssize_t number) noexcept nogil
 
+    cdef double* node_values_of(self, Py_ssize_t number) noexcept nogil
     cdef void lend_payload(self, Candidate* candidate) noexcept nogil
 
 
@@ -122,6 +123,7 @@ cdef class Grower:
     cdef TreeRecords own                   # of the trees that this grower begins
     # The part at hand
     cdef TreeRecords* tree_records
+    cdef Node node                         # the one at hand
     cdef readonly int part                 # its number
     # Other threads
     cdef Team team
@@ -139,13 +141,14 @@ cdef class Grower:
     cdef bint help(self) except -1 nogil
 
     cdef int grow_part(self, TreeRecords* tree_records, int part, const OpenNode* root) except -1 nogil
-    cdef void fill_node(self, const OpenNode* open_node, Node* node) noexcept nogil
+    cdef void enter(self, TreeRecords* tree_records) noexcept nogil
+    cdef void go_to(self, const OpenNode* open_node) noexcept nogil
     cdef bint is_parallel(self, int64_t n_visits) noexcept nogil
-    cdef int divide(self, OpenNode* open_node, const Node* node, const Split* split, OpenNode* left,
-                    OpenNode* right) except -1 nogil
-    cdef int grow_depth_first(self, const OpenNode* root) except -1 nogil
-    cdef int grow_best_first(self, const OpenNode* root) except -1 nogil
-    cdef int add_candidate(self, const OpenNode* open_node) except -1 nogil
+    cdef int divide(self, const Split* split, OpenNode* left, OpenNode* right) except -1 nogil
+    cdef int grow_nodes(self, const OpenNode* root) except -1 nogil
+    cdef Py_ssize_t visit(self, OpenNode* open_node, Split* split) except -2 nogil
+    cdef int hold(self, OpenNode* open_node, const Split* split) except -1 nogil
+    cdef Py_ssize_t recall_best(self, Split* split) noexcept nogil
     cdef int write_candidates(self) except -1 nogil
-    cdef int add_leaf(self, Node* node, Py_ssize_t parent, bint is_right) except -1 nogil
+    cdef Py_ssize_t write(self, const OpenNode* open_node, const Split* split, const double* node_values) except -2 nogil
     cdef int poll(self, Py_ssize_t n_records) except -1 nogil

@@ -47,12 +47,13 @@ belong to the grower that began the tree. Stack and frontier own the memory of t
 given away is memory of its own, which belongs to the team until a member takes it.
 """
 cimport cython
+from cpython.pyport cimport PY_SSIZE_T_MAX
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from dforest.core.grow.subtree_cache cimport make_subtree_caches
 from dforest.core.grow.node_decision cimport refuse_division
-from dforest.core.grow.open_node cimport first_node, set_children, take_scale
+from dforest.core.grow.open_node cimport first_node, set_children
 from dforest.core.grow.records cimport partition_by_test, partition_summing, partition_together
 from dforest.core.team cimport TeamTask
 from dforest.core.grow.tree cimport (
@@ -145,7 +146,7 @@ cdef class Frontier:
     Parameters
     ----------
     n_node_values : int
-        Numbers that an inner node keeps: see `dforest.core.grow.node_decision`.
+        Numbers that an inner node keeps: see `dforest.core.grow.node_decision`. 0: they follow from the leaves.
     """
 
     def __cinit__(self, Py_ssize_t n_node_values):
@@ -160,44 +161,47 @@ cdef class Frontier:
     cdef void clear(self) noexcept nogil:
         self.n_candidates = self.heap.n_waiting = self.payloads.n = 0
 
-    cdef Py_ssize_t add(self, const OpenNode* open_node) except -1 nogil:
-        """Make a candidate of a node, a leaf so far; return its number. Pointers to other candidates may be invalid then."""
+    cdef int add(self, const OpenNode* open_node, const Split* split, const double* node_values, int32_t exponent,
+                 bint uses_new_feature) except -1 nogil:
+        """Make a candidate of a node, and put it into the heap if it has a split. Pointers to others may be invalid then.
+
+        IN split : its payload is the splitter's until its next call
+        IN node_values : [n_node_values] of a node that has a split
+        IN exponent : of the unit of the split's score
+        IN uses_new_feature : no split on the path to the node uses the feature that its split uses
+        """
         cdef Py_ssize_t number = self.n_candidates
         cdef Candidate* candidate
         ensure_room(<void**> &self.candidates, &self.candidate_room, number + 1, sizeof(Candidate))
         self.n_candidates += 1
         candidate = &self.candidates[number]
         candidate.open_node = open_node[0]
+        candidate.split = split[0]
         candidate.left = candidate.payload_at = candidate.last_new = -1
         if open_node.parent >= 0:
             candidate.last_new = self.candidates[open_node.parent].last_new
             if not open_node.is_right:
                 self.candidates[open_node.parent].left = number
         note_node(&self.heap, number, open_node.parent, open_node.is_right)
-        return number
+        if split.feature < 0:
+            return 0
+        if uses_new_feature:
+            candidate.last_new = number
+        if split.payload != NULL:
+            candidate.payload_at = self.payloads.n
+            append_words(&self.payloads, split.payload, split.n_payload_words)
+        if self.n_node_values > 0:
+            ensure_room(<void**> &self.node_values, &self.node_values_room, number + 1, self.n_node_values * sizeof(double))
+            memcpy(self.node_values_of(number), node_values, self.n_node_values * sizeof(double))
+        return push_split(&self.heap, number, split.score, exponent)
 
-    cdef double* node_values_of(self, Py_ssize_t number) except NULL nogil:
-        ensure_room(<void**> &self.node_values, &self.node_values_room, number + 1, self.n_node_values * sizeof(double))
+    cdef double* node_values_of(self, Py_ssize_t number) noexcept nogil:
         return self.node_values + number * self.n_node_values
 
     cdef void lend_payload(self, Candidate* candidate) noexcept nogil:
         """Point to where the payload of a candidate's split lies now."""
-        if candidate.split.feature >= 0 and candidate.payload_at >= 0:
+        if candidate.payload_at >= 0:
             candidate.split.payload = self.payloads.words + candidate.payload_at
-
-    cdef int push(self, Py_ssize_t number, int32_t exponent, bint uses_new_feature) except -1 nogil:
-        """Put a candidate into the heap, once its split is set, whose payload is the splitter's until its next call.
-
-        IN exponent : of the unit of the split's score
-        IN uses_new_feature : no split on the path to the candidate uses the feature that its split uses
-        """
-        cdef Candidate* candidate = &self.candidates[number]
-        if uses_new_feature:
-            candidate.last_new = number
-        if candidate.split.payload != NULL:
-            candidate.payload_at = self.payloads.n
-            append_words(&self.payloads, candidate.split.payload, candidate.split.n_payload_words)
-        return push_split(&self.heap, number, candidate.split.score, exponent)
 
     cdef Py_ssize_t pop(self) noexcept nogil:
         """Take the best candidate off the heap; return its number."""
@@ -212,19 +216,17 @@ cdef class Frontier:
         self.heap.n_waiting = 1
         return 0
 
-    cdef Candidate* next_in_preorder(self, Py_ssize_t* number) noexcept nogil:
-        """The next candidate, whose `put_children` comes before the next call if it has some; NULL: there is none.
-
-        OUT number : the candidate's
-        """
+    cdef Py_ssize_t next_in_preorder(self) noexcept nogil:
+        """The number of the next candidate, whose `put_children` comes before the next call if it was split; -1: there is none."""
         cdef Candidate* candidate
         if self.heap.n_waiting == 0:
-            return NULL
+            return -1
         self.heap.n_waiting -= 1
-        number[0] = self.heap.waiting[self.heap.n_waiting]
-        candidate = &self.candidates[number[0]]
+        candidate = &self.candidates[self.heap.waiting[self.heap.n_waiting]]
+        if candidate.left < 0:
+            candidate.split.feature = -1
         self.lend_payload(candidate)
-        return candidate
+        return self.heap.waiting[self.heap.n_waiting]
 
     cdef void put_children(self, const Candidate* candidate, Py_ssize_t number) noexcept nogil:
         """Have a candidate's children come next in preorder, given the number of the node that was written for it."""
@@ -236,12 +238,13 @@ cdef class Frontier:
 
     cdef void recall_path(self, Py_ssize_t parent, PathFeatures path) noexcept nogil:
         """Find the features on the path to a child of a candidate. OUT path : in order of first use, at depths of -1"""
-        cdef Py_ssize_t number = self.candidates[parent].last_new, above
+        cdef Py_ssize_t number = parent
         path.leave(-1)
-        while number >= 0:                     # the splits of these candidates use different features
-            path.add(self.candidates[number].split.feature, -1)
-            above = self.candidates[number].open_node.parent
-            number = self.candidates[above].last_new if above >= 0 else -1
+        while number >= 0:
+            number = self.candidates[number].last_new
+            if number >= 0:                    # the splits of these candidates use different features
+                path.add(self.candidates[number].split.feature, -1)
+                number = self.candidates[number].open_node.parent
         path.reverse()
 
 
@@ -284,8 +287,10 @@ cdef class Grower:
         self.cache = make_subtree_caches(data, splitter, rules, self.decision.limits.max_depth, max_records)
         self.path = PathFeatures(data.n_features if splitter.needs_path_features else 0)
         self.small = SmallSubtree(data, self.decision, not self.max_leaf_nodes)
-        self.stack = Stack(splitter.tuning.get("parallel_from", PARALLEL_FROM))
-        self.frontier = Frontier(self.decision.n_node_values)
+        self.stack = Stack(PY_SSIZE_T_MAX if self.max_leaf_nodes else splitter.tuning.get("parallel_from", PARALLEL_FROM))
+        self.frontier = Frontier(0 if criterion.is_additive else self.decision.n_node_values)
+        self.node.path_features = self.path.features
+        self.node.on_path = self.path.bits
         lists_classes = drawing is not None and objective.lists_classes     # nodes of given records are put together elsewhere
         self.writer = TreeWriter(2 if lists_classes else objective.n_leaf_words, self.decision.n_node_values,
                                  not splitter.has_own_tests, lists_classes)
@@ -323,7 +328,6 @@ cdef class Grower:
     cdef int grow(self, uint32_t tree, uint32_t seed) except -1 nogil:
         cdef TreeRecords* tree_records = &self.own
         cdef OpenNode root
-        cdef Node node
         cdef df_open_node at
         cdef double root_weight
         self.writer.clear()
@@ -334,19 +338,18 @@ cdef class Grower:
         else:
             tree_records.n = self.drawing.draw(seed, tree_records.records)
         number_records(tree_records, 0, tree_records.n)
-        self.tree_records = tree_records
         tree_records.exact_weight = self.drawing.exact_weight
         tree_records.label_ranks = self.label_order.ranks if self.label_order is not None else NULL
-        self.cache.enter_tree(tree_records.exact_weight, tree_records.record_of)
+        self.enter(tree_records)
         self.path.leave(-1)
         at = df_root_of(tree_records.n, seed)
         root = first_node(&at)
-        self.fill_node(&root, &node)
-        self.decision.open(&node, False, &root.sums)
+        self.go_to(&root)
+        self.decision.open(&self.node, False, &root.sums)
         if self.label_order is not None:
-            self.label_order.fill(&node, seed)
-        take_scale(&root, &node)
-        root_weight = df_shifted_weight(node.statistics[1], node.weight_shift)
+            self.label_order.fill(&self.node, seed)
+        root.at = self.node.at             # with its scale
+        root_weight = df_shifted_weight(self.node.statistics[1], self.node.weight_shift)
         begin_tree(tree_records, tree, seed, root_weight, df_leaf_rules_of(&self.decision.limits, root_weight, 0))
         return self.grow_part(tree_records, 0, &root)
 
@@ -393,179 +396,170 @@ cdef class Grower:
     cdef int grow_part(self, TreeRecords* tree_records, int part, const OpenNode* root) except -1 nogil:
         """Write a part of a tree, given its number and where its first node stands, to which `path` leads."""
         cdef Py_ssize_t n_written = self.writer.n_nodes
-        self.tree_records = tree_records
         self.part = part
-        self.cache.enter_tree(tree_records.exact_weight, tree_records.record_of)
+        self.enter(tree_records)
         if part > 0:                      # it may come from a cache
             number_records(tree_records, root.at.first, root.at.n)
         self.decision.enter(tree_records)
         self.small.enter(tree_records)
+        self.grow_nodes(root)
         if self.max_leaf_nodes:
-            self.grow_best_first(root)
-        else:
-            self.grow_depth_first(root)
+            self.write_candidates()
         self.writer.look_up_thresholds(n_written, self.decision.data.columns)
         return 0
 
-    cdef inline void fill_node(self, const OpenNode* open_node, Node* node) noexcept nogil:
-        """Tell of a node what is known before it is opened."""
-        node.records = self.tree_records.records + open_node.at.first
-        node.n = open_node.at.n
-        node.scratch = self.tree_records.scratch + open_node.at.first
-        node.record_of = self.tree_records.record_of
-        node.first = <uint32_t> open_node.at.first
-        node.key = open_node.at.key
-        node.depth = open_node.at.depth
-        node.scale.centre = open_node.at.centre
-        node.scale.exponent = open_node.at.exponent
-        node.scale.range = open_node.at.range
-        node.weight_shift = open_node.at.weight_shift
-        node.label_ranks = self.tree_records.label_ranks
-        node.lower = open_node.at.lower
-        node.upper = open_node.at.upper
-        node.path_features = self.path.features
-        node.n_path_features = self.path.n
-        node.on_path = self.path.bits
-        self.cache.set_node_arrays(node)
+    cdef void enter(self, TreeRecords* tree_records) noexcept nogil:
+        """Begin to look at nodes of a tree, or of a part of one."""
+        self.tree_records = tree_records
+        self.node.record_of = tree_records.record_of
+        self.node.label_ranks = tree_records.label_ranks
+        self.cache.enter_tree(tree_records.exact_weight, tree_records.record_of)
+
+    cdef inline void go_to(self, const OpenNode* open_node) noexcept nogil:
+        """Have a node at hand, which is not open yet."""
+        if self.splitter.needs_path_features:
+            self.path.leave(open_node.at.depth)
+        self.node.at = open_node.at
+        self.node.records = self.tree_records.records + open_node.at.first
+        self.node.scratch = self.tree_records.scratch + open_node.at.first
+        self.node.n_path_features = self.path.n
+        self.cache.set_node_arrays(&self.node)
 
     cdef bint is_parallel(self, int64_t n_visits) noexcept nogil:
         """Whether a member of the team is idle, and n_visits visits of records are worth waking it up."""
         return n_visits >= self.splitter.parallel_visits_from and self.team.has_idle()
 
-    cdef int divide(self, OpenNode* open_node, const Node* node, const Split* split, OpenNode* left,
-                    OpenNode* right) except -1 nogil:
-        """Partition a node's records, and add them up if it is open; and set its children but for their parent."""
-        cdef Py_ssize_t first = node.records - self.tree_records.records, n_left
-        cdef Record* scratch = self.tree_records.scratch + first
+    cdef int divide(self, const Split* split, OpenNode* left, OpenNode* right) except -1 nogil:
+        """Partition the records of the node at hand, and add them up if it is open; and set its children but for their parent."""
+        cdef const Node* node = &self.node
         cdef const Column* column = &node.columns[split.feature]
         cdef Column unpacked
+        cdef Py_ssize_t n_left
         left.sums.kind = right.sums.kind = NO_SUMS
         if column.stored != NULL:
             unpacked = self.splitter.cuts.stored.unpack(node, column)
             column = &unpacked
         if self.splitter.has_own_tests:
-            n_left = partition_by_test(self.splitter, node, split, scratch)
+            n_left = partition_by_test(self.splitter, node, split, node.scratch)
         elif self.is_parallel(node.n):
-            n_left = partition_together(self.team, self.member, node, column, split, scratch)
+            n_left = partition_together(self.team, self.member, node, column, split, node.scratch)
         else:
             left.sums.kind = right.sums.kind = self.decision.sums_of_sides(node)
-            n_left = partition_summing(node, column, split, scratch, self.criterion.n_words, &left.sums, &right.sums)
+            n_left = partition_summing(node, column, split, node.scratch, self.criterion.n_words, &left.sums, &right.sums)
         if n_left == 0 or n_left == node.n:
             refuse_division(self.splitter, node, n_left)
         if node.rows == NULL:              # these are the data's rows
-            number_records(self.tree_records, first, node.n)
-        set_children(open_node, node, n_left, column.monotonic_cst, split.midpoint, left, right)
+            number_records(self.tree_records, node.at.first, node.n)
+        set_children(node, n_left, column.monotonic_cst, split.midpoint, left, right)
         return 0
 
-    cdef int grow_depth_first(self, const OpenNode* root) except -1 nogil:
+    cdef int grow_nodes(self, const OpenNode* root) except -1 nogil:
+        """The loop: decide what becomes of a node, and go on with its children, if it has some.
+
+        The children of a node that is split are visited next. Depth first, nodes are split and written at once. Best first, they
+        wait in the frontier, which gives the best one when all nodes have been visited, until there are enough leaves.
+        """
         cdef OpenNode open_node, left, right
-        cdef Node node
         cdef Split split
+        cdef Py_ssize_t number             # of a node that is split now, by which its children know it; -1: none is
         self.stack.begin(root)
-        while self.stack.n > 0:
-            self.stack.pop(&open_node)
-            self.cache.leave(self.stack.n)
-            if open_node.part >= 0:
-                self.writer.add_placeholder(open_node.parent, open_node.is_right, open_node.part)
-                continue
-            if self.splitter.needs_path_features:
-                self.path.leave(open_node.at.depth)
-            self.poll(open_node.at.n)
-            if self.team.has_idle():
-                self.stack.give(self.team, self.tree_records, self.path, self.cache)
-            if self.small.takes(open_node.at.n):
-                self.fill_node(&open_node, &node)
-                if self.small.grow(&open_node, &node, self.writer):
-                    continue
-            if not (open_node.at.n // 2 >= self.stack.parallel_from and self.team.runs_short()):
-                self.cache.enter(self.tree_records.records + open_node.at.first, open_node.at.n, open_node.at.depth, self.stack.n)
-            self.fill_node(&open_node, &node)
-            self.decision.find_split(&node, open_node.is_right, &open_node.sums, &split)
-            if split.feature < 0:
-                self.add_leaf(&node, open_node.parent, open_node.is_right)
-                continue
-            if self.splitter.needs_path_features:
-                self.path.add(split.feature, open_node.at.depth)
-            left.parent = right.parent = self.writer.add_inner(open_node.parent, open_node.is_right, &split)
-            if not self.criterion.is_additive:
-                self.decision.find_inner_values(&node, &split, self.writer.add_node_values())
-            self.divide(&open_node, &node, &split, &left, &right)
-            self.stack.push(&left, &right)
-        return 0
-
-    cdef int grow_best_first(self, const OpenNode* root) except -1 nogil:
-        """Split the node of highest score, of equal ones the first in preorder, until there are enough leaves."""
-        cdef OpenNode left, right
-        cdef Node node
-        cdef Py_ssize_t number, n_leaves = 1
-        cdef Candidate* candidate
         self.frontier.clear()
-        self.add_candidate(root)
-        while self.frontier.heap.n_waiting > 0 and n_leaves < self.max_leaf_nodes:
-            number = self.frontier.pop()
-            n_leaves += 1
-            candidate = &self.frontier.candidates[number]
-            self.poll(candidate.open_node.at.n)
-            self.fill_node(&candidate.open_node, &node)
-            node.statistics = NULL             # it is not opened
-            self.divide(&candidate.open_node, &node, &candidate.split, &left, &right)
-            left.parent = right.parent = number
-            self.add_candidate(&left)
-            self.add_candidate(&right)
-        return self.write_candidates()
+        while True:
+            if self.stack.n > 0:
+                self.stack.pop(&open_node)
+                number = self.visit(&open_node, &split)
+            elif self.frontier.heap.n_waiting > 0 and self.frontier.n_leaves() < self.max_leaf_nodes:
+                number = self.recall_best(&split)
+            else:
+                return 0
+            if number >= 0:
+                self.divide(&split, &left, &right)
+                left.parent = right.parent = number
+                self.stack.push(&left, &right)
 
-    cdef int add_candidate(self, const OpenNode* open_node) except -1 nogil:
-        """Find the split of a new node; if there is one, put it into the heap."""
-        cdef Py_ssize_t number = self.frontier.add(open_node)
-        cdef Candidate* candidate = &self.frontier.candidates[number]
-        cdef Node node
-        cdef bint uses_new_feature
-        if self.splitter.needs_path_features and open_node.parent >= 0:
-            self.frontier.recall_path(open_node.parent, self.path)
-        self.fill_node(open_node, &node)
-        self.splitter.forget_constants()       # what was found constant was so in another subtree
-        self.decision.find_split(&node, open_node.is_right, &open_node.sums, &candidate.split)
-        take_scale(&candidate.open_node, &node)    # by which its draws are quantised from here on,
-        candidate.open_node.sums.kind = NO_SUMS    # and no longer those that were added up
-        if candidate.split.feature < 0:
-            return 0
-        uses_new_feature = self.splitter.needs_path_features and self.path.add(candidate.split.feature, open_node.at.depth)
-        if not self.criterion.is_additive:
-            self.decision.find_inner_values(&node, &candidate.split, self.frontier.node_values_of(number))
-        return self.frontier.push(number, self.decision.absolute_exponent(&node), uses_new_feature)
+    cdef Py_ssize_t visit(self, OpenNode* open_node, Split* split) except -2 nogil:
+        """Decide what becomes of a node; return its number if it is split now. OUT split"""
+        self.cache.leave(self.stack.n)
+        if open_node.part >= 0:
+            self.writer.add_placeholder(open_node.parent, open_node.is_right, open_node.part)
+            return -1
+        self.poll(open_node.at.n)
+        if self.team.has_idle():
+            self.stack.give(self.team, self.tree_records, self.path, self.cache)
+        if self.small.takes(open_node.at.n):
+            self.go_to(open_node)
+            if self.small.grow(open_node, &self.node, self.writer):
+                return -1
+        if not (open_node.at.n // 2 >= self.stack.parallel_from and self.team.runs_short()):
+            self.cache.enter(self.tree_records.records + open_node.at.first, open_node.at.n, open_node.at.depth, self.stack.n)
+        if self.max_leaf_nodes:
+            self.splitter.forget_constants()   # what was found constant was so in another subtree
+            if self.splitter.needs_path_features:
+                self.frontier.recall_path(open_node.parent, self.path)
+        self.go_to(open_node)
+        self.decision.find_split(&self.node, open_node.is_right, &open_node.sums, split)
+        if not self.max_leaf_nodes:
+            return self.write(open_node, split, self.decision.inner_values)
+        self.hold(open_node, split)
+        return -1
+
+    cdef int hold(self, OpenNode* open_node, const Split* split) except -1 nogil:
+        """Have the node at hand wait in the frontier."""
+        cdef bint uses_new_feature = False
+        cdef int32_t exponent = 0
+        if split.feature >= 0:
+            uses_new_feature = self.splitter.needs_path_features and self.path.add(split.feature, open_node.at.depth)
+            exponent = self.decision.absolute_exponent(&self.node)
+        open_node.at = self.node.at        # with the scale by which its draws are quantised from here on,
+        open_node.sums.kind = NO_SUMS      # and no longer those that were added up
+        return self.frontier.add(open_node, split, self.decision.inner_values, exponent, uses_new_feature)
+
+    cdef Py_ssize_t recall_best(self, Split* split) noexcept nogil:
+        """Take the best node of the frontier, which is not opened again; return its number. OUT split"""
+        cdef Py_ssize_t number = self.frontier.pop()
+        cdef const Candidate* candidate = &self.frontier.candidates[number]
+        split[0] = candidate.split
+        self.go_to(&candidate.open_node)
+        self.node.statistics = NULL
+        return number
 
     cdef int write_candidates(self) except -1 nogil:
         """Write the nodes grown best first in preorder."""
         cdef Candidate* candidate
         cdef Py_ssize_t at, number
-        cdef Node node
         self.path.leave(-1)
         self.frontier.begin_preorder()
         while True:
-            candidate = self.frontier.next_in_preorder(&at)
-            if candidate == NULL:
+            at = self.frontier.next_in_preorder()
+            if at < 0:
                 return 0
-            if self.splitter.needs_path_features:
-                self.path.leave(candidate.open_node.at.depth)
-            if candidate.left < 0:
-                self.fill_node(&candidate.open_node, &node)
-                self.decision.open(&node, candidate.open_node.is_right, &candidate.open_node.sums)
-                self.add_leaf(&node, candidate.open_node.parent, candidate.open_node.is_right)
-                continue
-            if self.splitter.needs_path_features:
-                self.path.add(candidate.split.feature, candidate.open_node.at.depth)
-            number = self.writer.add_inner(candidate.open_node.parent, candidate.open_node.is_right, &candidate.split)
-            if not self.criterion.is_additive:
-                memcpy(self.writer.add_node_values(), self.frontier.node_values_of(at),
-                       self.decision.n_node_values * sizeof(double))
-            self.frontier.put_children(candidate, number)
+            candidate = &self.frontier.candidates[at]
+            self.go_to(&candidate.open_node)
+            if candidate.split.feature < 0:
+                self.decision.open(&self.node, candidate.open_node.is_right, &candidate.open_node.sums)
+            number = self.write(&candidate.open_node, &candidate.split, self.frontier.node_values_of(at))
+            if number >= 0:
+                self.frontier.put_children(candidate, number)
 
-    cdef inline int add_leaf(self, Node* node, Py_ssize_t parent, bint is_right) except -1 nogil:
-        """Write an open node as a leaf."""
-        note_leaf(self.tree_records, node)
-        if self.writer.lists_classes:
-            return self.decision.list_leaf(node, parent, is_right, self.writer)
-        return self.decision.store_leaf(node, self.writer.add_leaf(parent, is_right))
+    cdef inline Py_ssize_t write(self, const OpenNode* open_node, const Split* split, const double* node_values) except -2 nogil:
+        """Write the node at hand, which is open if it is a leaf; return its number if it is inner, else -1.
+
+        IN node_values : [n_node_values] of an inner node, if they do not follow from the leaves
+        """
+        cdef Py_ssize_t number
+        if split.feature < 0:
+            note_leaf(self.tree_records, &self.node)
+            if self.writer.lists_classes:
+                self.decision.list_leaf(&self.node, open_node.parent, open_node.is_right, self.writer)
+            else:
+                self.decision.store_leaf(&self.node, self.writer.add_leaf(open_node.parent, open_node.is_right))
+            return -1
+        if self.splitter.needs_path_features:
+            self.path.add(split.feature, open_node.at.depth)
+        number = self.writer.add_inner(open_node.parent, open_node.is_right, split)
+        if not self.criterion.is_additive:
+            memcpy(self.writer.add_node_values(), node_values, self.decision.n_node_values * sizeof(double))
+        return number
 
     cdef int poll(self, Py_ssize_t n_records) except -1 nogil:
         """Now and then, see whether growing is to end."""

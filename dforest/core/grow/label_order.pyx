@@ -143,7 +143,7 @@ cdef class LabelOrder:
         self.find_rows(seed, NULL)
         for j in range(self.data.n_features):
             if self.ranks[j] != NULL:
-                self.add_up(&root.scale, j, self.sums)
+                self.add_up(&root.at.scale, j, self.sums)
                 to += self.rank(j, self.sums, to)
 
     cdef void take(self, Py_ssize_t tree) noexcept nogil:
@@ -175,7 +175,6 @@ cdef class LabelOrder:
             What is found.
         """
         cdef const df_open_node* root = &roots[t]
-        cdef Scale scale = Scale(root.centre, root.exponent, root.range)
         cdef Py_ssize_t i, j, at = 0
         if (sums.shape[0] != self.n_entries or sums.shape[1] != self.n_words or root.first < 0
                 or root.first + root.n > rows.shape[0] or (numbers is not None and numbers.shape[0] != self.data.n_rows)):
@@ -187,7 +186,7 @@ cdef class LabelOrder:
             self.find_rows(root.seed, &numbers[0] if numbers is not None else NULL)
             for j in range(self.data.n_features):
                 if self.ranks[j] != NULL:
-                    self.add_up(&scale, j, &sums[at, 0])
+                    self.add_up(&root.scale, j, &sums[at, 0])
                     at += self.data.columns[j].n_codes + 1
 
     def rank_packed_sums(self, const int64_t[:, :, ::1] sums not None):

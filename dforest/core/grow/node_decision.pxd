@@ -64,6 +64,9 @@ cdef class NodeDecision:
     cdef bint bounds_fractions     # shares of two classes are kept within the bounds of leaves
     # *Node values* are what a node predicts if it is a leaf, a number for each output, and its impurity.
     cdef readonly Py_ssize_t n_node_values    # of a node
+    # [n_node_values] of the node whose split was found last, unless such values follow from the leaves; if the objective
+    # `keeps_gains`, its last number is the score of the split
+    cdef double* inner_values
     cdef SumsKind sums_kind        # what a partition may add up for the sides to be opened
     cdef int64_t* statistics       # [words of the criterion] of the node opened last
     cdef int64_t* high             # [n_weights] scratch of `store_weights`
@@ -89,10 +92,6 @@ cdef class NodeDecision:
 
     # Find the values of an open node. OUT node_values : [n_node_values]
     cdef int find_node_values(self, Node* node, double* node_values) except -1 nogil
-
-    # Find what an open node that is split keeps: its values, with the score of its split in place of its impurity if the
-    # objective `keeps_gains`. OUT node_values : [n_node_values]
-    cdef int find_inner_values(self, Node* node, const Split* split, double* node_values) except -1 nogil
 
     # Let the splitter have its way with a leaf's draws, and say what the leaf keeps. OUT words : [Objective.n_leaf_words]
     cdef int store_leaf(self, Node* node, int64_t* words) except -1 nogil
@@ -130,6 +129,6 @@ cdef class SmallSubtree:
     # Write the subtree of a node, of which all is known but its statistics. False: it has too many draws, and nothing is written.
     cdef bint grow(self, const OpenNode* open_node, const Node* node, TreeWriter writer) except -1 nogil
 
-    cdef bint load(self, const OpenNode* open_node, const Node* node) noexcept nogil
+    cdef bint load(self, const Node* node) noexcept nogil
     cdef int write(self, const Node* node, const OpenNode* open_node, TreeWriter writer) except -1 nogil
     cdef int write_leaf(self, const Node* node, Py_ssize_t k, int64_t* words) except -1 nogil

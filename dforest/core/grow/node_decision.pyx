@@ -19,7 +19,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from dforest.core.loops cimport (
-    DF_SMALL, DF_SMALL_BINARY, DF_SMALL_SLOTS, DF_SMALL_SUMS, DF_UNORDERED_DRAWS, df_small_node, df_small_scale, loops,
+    DF_SMALL, DF_SMALL_BINARY, DF_SMALL_SLOTS, DF_SMALL_SUMS, DF_UNORDERED_DRAWS, df_small_node, loops,
 )
 from dforest.core.prefetch cimport df_prefetch
 from dforest.core.search.split_evaluator cimport FastScans, scans_of
@@ -159,13 +159,15 @@ cdef class NodeDecision:
         self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
         self.high = <int64_t*> malloc(self.n_weights * sizeof(int64_t))
         self.words = <int64_t*> malloc((1 + self.n_weights) * sizeof(int64_t))
-        if self.statistics == NULL or self.high == NULL or self.words == NULL:
+        self.inner_values = <double*> malloc(self.n_node_values * sizeof(double))
+        if self.statistics == NULL or self.high == NULL or self.words == NULL or self.inner_values == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
         free(self.statistics)
         free(self.high)
         free(self.words)
+        free(self.inner_values)
 
     cdef int enter(self, const TreeRecords* tree_records) except -1 nogil:
         self.tree_records = tree_records
@@ -233,6 +235,10 @@ cdef class NodeDecision:
                 and not df_decreases_enough(&self.limits, split.score, self.absolute_exponent(node),
                                             self.tree_records.root_weight)):
             split.feature = -1
+        if split.feature >= 0 and not self.criterion.is_additive:
+            self.find_node_values(node, self.inner_values)
+            if self.keeps_gains:
+                self.inner_values[self.n_node_values - 1] = ldexp(split.score, self.absolute_exponent(node))
         return 0
 
     cdef int find_user_defined_split(self, const Node* node, Split* split) except -1 nogil:
@@ -285,12 +291,6 @@ cdef class NodeDecision:
                 if not -INFINITY < node_values[o] < INFINITY:
                     refuse_node_value(self.criterion, node_values[o], o == n_values)
         return self.criterion.check()
-
-    cdef int find_inner_values(self, Node* node, const Split* split, double* node_values) except -1 nogil:
-        self.find_node_values(node, node_values)
-        if self.keeps_gains:
-            node_values[self.n_node_values - 1] = ldexp(split.score, self.absolute_exponent(node))
-        return 0
 
     cdef int store_leaf(self, Node* node, int64_t* words) except -1 nogil:
         cdef Py_ssize_t k
@@ -446,7 +446,7 @@ cdef class SmallSubtree:
         self.small.min_split = df_min_split_size(limits, tree_records.root_weight)
 
     cdef bint grow(self, const OpenNode* open_node, const Node* node, TreeWriter writer) except -1 nogil:
-        if not self.load(open_node, node):
+        if not self.load(node):
             return False
         self.splitter.forget_constants_from(node.depth)
         if self.is_random:
@@ -456,7 +456,7 @@ cdef class SmallSubtree:
         self.write(node, open_node, writer)
         return True
 
-    cdef bint load(self, const OpenNode* open_node, const Node* node) noexcept nogil:
+    cdef bint load(self, const Node* node) noexcept nogil:
         """Copy what the records say, and make the uppermost node; False: there are too many draws, or columns are sparse."""
         cdef df_small_subtree* small = self.small
         cdef df_small_node* root = &small.nodes[0]
@@ -486,12 +486,10 @@ cdef class SmallSubtree:
                 small.binary_counts[i] = <uint16_t> (record.count << (8 * record.target))
             else:
                 small.word[i] = <uint64_t> record.count << (8 * record.target)
-        small.scales[0].centre = open_node.at.centre
-        small.scales[0].range = open_node.at.range
-        small.scales[0].exponent = open_node.at.exponent
+        small.scales[0] = node.scale
         small.n_scales = 1
-        root.key = open_node.at.key
-        root.depth = open_node.at.depth
+        root.key = node.key
+        root.depth = node.depth
         root.constants = 0
         root.feature = -1
         root.first = root.scale = root.parent = root.is_right = 0
@@ -521,7 +519,7 @@ cdef class SmallSubtree:
                 continue
             self.write_leaf(node, k, writer.add_leaf(parent, is_right))
             if self.tree_records.rows != NULL:
-                at = open_node.at.first + found.first
+                at = node.at.first + found.first
                 for i in range(found.n):
                     self.tree_records.rows[at + i] = data_row(node.rows, self.small.row[self.small.order[found.first + i]])
                     self.tree_records.is_first[at + i] = i == 0
@@ -532,7 +530,6 @@ cdef class SmallSubtree:
         cdef df_small_subtree* small = self.small
         cdef const df_small_node* found = &small.nodes[k]
         cdef const uint8_t* run = &small.order[found.first]
-        cdef const df_small_scale* scale = &small.scales[found.scale]
         cdef Record records[DF_SMALL]
         cdef Node leaf
         cdef Sums unknown
@@ -556,9 +553,7 @@ cdef class SmallSubtree:
         leaf = node[0]
         leaf.records = records
         leaf.n = found.n
-        leaf.scale.centre = scale.centre
-        leaf.scale.range = scale.range
-        leaf.scale.exponent = scale.exponent
+        leaf.scale = small.scales[found.scale]
         for i in range(found.n):
             records[i] = node.records[run[i]]
             records[i].target = small.target[run[i]]

@@ -28,28 +28,18 @@ cdef inline OpenNode first_node(const df_open_node* at) noexcept nogil:
     return node
 
 
-cdef inline void take_scale(OpenNode* open_node, const Node* node) noexcept nogil:
-    """Keep the scale of an opened node's targets and weights, by which its draws are quantised from then on."""
-    open_node.at.centre = node.scale.centre
-    open_node.at.exponent = node.scale.exponent
-    open_node.at.range = node.scale.range
-    open_node.at.weight_shift = node.weight_shift
-
-
-cdef inline void set_children(OpenNode* parent, const Node* node, Py_ssize_t n_left, int32_t monotonic_cst, double midpoint,
-                              OpenNode* left, OpenNode* right) noexcept nogil:
+cdef inline void set_children(const Node* node, Py_ssize_t n_left, int32_t monotonic_cst, double midpoint, OpenNode* left,
+                              OpenNode* right) noexcept nogil:
     """Set a partitioned node's children, but for their parent's number and what is known of their draws.
 
     A node of the records 10 to 15 whose first 4 go left has children of the records 10 to 13, and 14 and 15.
 
-    INOUT parent : gets the scale that the node has now
     IN n_left : records that go left
     IN monotonic_cst : of the feature that the node tests: see Column.monotonic_cst
     IN midpoint : see Split.midpoint
     """
-    take_scale(parent, node)
-    left.at = df_child_of(&parent.at, False, n_left, monotonic_cst, midpoint)
-    right.at = df_child_of(&parent.at, True, n_left, monotonic_cst, midpoint)
+    left.at = df_child_of(&node.at, False, n_left, monotonic_cst, midpoint)
+    right.at = df_child_of(&node.at, True, n_left, monotonic_cst, midpoint)
     left.is_right = False
     right.is_right = True
     left.part = right.part = -1

@@ -39,12 +39,6 @@ enum {
 /* What the words of records are: see unordered.h. */
 enum { DF_SMALL_BINARY = 1, DF_SMALL_CLASSES, DF_SMALL_SUMS };
 
-typedef struct {
-    double centre;
-    int64_t range;
-    int32_t exponent;
-} df_small_scale;
-
 /* A node. */
 typedef struct {
     uint64_t key;
@@ -115,7 +109,7 @@ typedef struct {
     } bytes; /* what cuts of classes are scored by: two have a first one */
     df_small_codes codes;
     df_small_pass passes[2 * DF_SMALL_TRIES];
-    df_small_scale scales[2 * DF_SMALL]; /* the first is the uppermost node's, as it was made above */
+    df_scale scales[2 * DF_SMALL]; /* the first is the uppermost node's, as it was made above */
     int n_scales;
     df_small_node nodes[2 * DF_SMALL];
     int n_nodes;
@@ -177,7 +171,7 @@ static inline int df_small_requantise(df_small_subtree *small, df_small_node *no
     double lo = small->y[run[0]], hi = lo, centre;
     int32_t exponent, smallest = INT32_MAX, largest = -INT32_MAX;
     df_quantiser quantiser;
-    df_small_scale *scale;
+    df_scale *scale;
     for (int i = 1; i < node->n; i++) {
         const double y = small->y[run[i]];
         lo = y < lo ? y : lo;

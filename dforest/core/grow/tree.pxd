@@ -80,7 +80,7 @@ cdef inline void note_leaf(TreeRecords* tree_records, const Node* node) noexcept
     cdef Py_ssize_t i, first
     if tree_records.rows == NULL:
         return
-    first = node.records - tree_records.records
+    first = node.at.first
     for i in range(node.n):
         tree_records.rows[first + i] = data_row(node.rows, node.records[i].row)
         tree_records.is_first[first + i] = i == 0

@@ -313,7 +313,7 @@ cdef inline Py_ssize_t find_stored(const Node* node, const Column* column, const
     cdef const Record* records = node.records
     cdef const uint32_t* stored = column.stored
     cdef const uint32_t* record_of = node.record_of
-    cdef uint32_t number, n = <uint32_t> node.n, first = node.first
+    cdef uint32_t number, n = <uint32_t> node.n, first = <uint32_t> node.at.first
     cdef Py_ssize_t i, at = 0, n_stored = column.n_stored, found = 0
     if by_record:
         for i in range(n):

@@ -226,7 +226,7 @@ class RankForestShard(RankShard):
         """Nodes whose scale is that of one of several outputs, given the extents of its targets in them."""
         nodes, is_mixed = nodes.copy(), extents[:, 0] < extents[:, 1]
         bits = outputs.output_bits(self.layout.criterion_number)
-        nodes["centre"][is_mixed], nodes["exponent"][is_mixed] = arrays.choose_scales(extents[is_mixed], bits)
+        nodes["scale"]["centre"][is_mixed], nodes["scale"]["exponent"][is_mixed] = arrays.choose_scales(extents[is_mixed], bits)
         return nodes
 
     def grow_subtrees(self, open_nodes):

@@ -32,8 +32,8 @@ DF_CALLED bool df_keeps_bounds(const df_problem *p, const df_node *node, int32_t
     int64_t right[4]; // a feature has a direction with two classes at most
     for (int64_t k = 0; k < p->n_words && k < 4; k++)
         right[k] = total[k] - left[k];
-    const double a = cost_decrease ? df_target_of(cost_decrease->left, at->centre, at->exponent) : df_prediction(p, node, left);
-    const double b = cost_decrease ? df_target_of(cost_decrease->right, at->centre, at->exponent) : df_prediction(p, node, right);
+    const double a = cost_decrease ? df_target_of(cost_decrease->left, at->scale.centre, at->scale.exponent) : df_prediction(p, node, left);
+    const double b = cost_decrease ? df_target_of(cost_decrease->right, at->scale.centre, at->scale.exponent) : df_prediction(p, node, right);
     *midpoint = df_has_classes(p) ? df_midpoint_fraction(a, b) : df_midpoint_prediction(a, b);
     return df_is_allowed(node->open_node.lower, node->open_node.upper, monotonic_cst, a, b);
 }

@@ -104,8 +104,8 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
         df_output own;
         df_scale_output(&own, p->criterion, lo, hi);
         if (!df_has_outputs(p)) {
-            own.scale = df_quantiser_of(grown->centre, grown->exponent);
-            own.exponent = grown->exponent;
+            own.scale = df_quantiser_of(grown->scale.centre, grown->scale.exponent);
+            own.exponent = grown->scale.exponent;
         }
         const auto target = [&](int64_t i) { return df_quantised(&own.scale, y[records[i].row * stride]); };
         if (p->is_wide) {

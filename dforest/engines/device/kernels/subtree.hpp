@@ -164,7 +164,7 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_worksp
         const df_extent extent = df_target_extent(group, records, n);
         return (int64_t) extent.highest - extent.lowest;
     };
-    if (df_scales_records(p) && n > 1 && df_is_narrow(n, range(), open_node->range)) {
+    if (df_scales_records(p) && n > 1 && df_is_narrow(n, range(), open_node->scale.range)) {
         const double lo = df_lowest_y(group, records, n, fit->y, 1, 1.0), hi = -df_lowest_y(group, records, n, fit->y, 1, -1.0);
         is_pure = lo == hi;
         if (!is_pure) {
@@ -174,9 +174,9 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_worksp
             df_for(group, 0, n, [&](int64_t i) { records[i].target = df_quantised(&scale, fit->y[records[i].row]); });
             const int64_t own = range();
             df_once(group, [&] {
-                open_node->centre = centre;
-                open_node->exponent = exponent;
-                open_node->range = own;
+                open_node->scale.centre = centre;
+                open_node->scale.exponent = exponent;
+                open_node->scale.range = own;
             });
         }
     }
@@ -193,8 +193,8 @@ DF_INLINE void df_open(const df_group &group, const df_fit *fit, const df_worksp
         df_clear_entry(p, workspace.entry);
         bool are_equal = is_pure;
         if (df_has_outputs(p)) {
-            open_node->exponent = df_measure_outputs(workspace.outputs, p->n_outputs, p->criterion, (int) p->is_wide,
-                                                     workspace.total);
+            open_node->scale.exponent = df_measure_outputs(workspace.outputs, p->n_outputs, p->criterion, (int) p->is_wide,
+                                                           workspace.total);
             are_equal = df_outputs_are_pure(workspace.outputs, p->n_outputs);
         } else
             are_equal = df_is_pure(p, workspace.total, is_pure);
@@ -345,7 +345,7 @@ DF_INLINE void df_search(const df_group &group, const df_fit *fit, const df_work
         df_undo_features(features.order, features.swapped, (uint32_t) shared->n_drawn);
         df_split *best = &shared->best;
         const df_open_node *open_node = &shared->node.open_node;
-        const int exponent = df_score_exponent(p->criterion, open_node->exponent);
+        const int exponent = df_score_exponent(p->criterion, open_node->scale.exponent);
         if (best->feature >= 0
             && !df_decreases_enough(&p->limits, best->score, df_absolute_exponent(exponent, open_node->weight_shift),
                                     open_node->root_weight))
@@ -465,8 +465,7 @@ DF_INLINE int64_t df_grow(const df_group &group, const df_fit *fit, const df_wor
             node->n = at->n;
             node->first_weight = at->first_weight;
             node->weight_shift = at->weight_shift;
-            node->centre = at->centre;
-            node->exponent = at->exponent;
+            node->scale = at->scale;
             node->lower = at->lower;
             node->upper = at->upper;
             node->feature = shared->is_leaf ? -1 : shared->best.feature;

@@ -339,7 +339,7 @@ DF_INLINE void df_measure_node(const df_problem *p, const int64_t *total, const 
     node->weight = (double) total[1];
     node->first = (double) total[2];
     if (!df_has_outputs(p))
-        df_measure_numbers(p, total, node->open_node.centre, node->open_node.exponent, &node->measure);
+        df_measure_numbers(p, total, node->open_node.scale.centre, node->open_node.scale.exponent, &node->measure);
 }
 
 // What some draws of a node predict: the probability of the second of two classes, or the mean of the targets.
@@ -347,7 +347,7 @@ DF_INLINE double df_prediction(const df_problem *p, const df_node *node, const i
 {
     if (df_has_classes(p))
         return (double) statistic[3] / (double) statistic[1];
-    return df_mean_target(statistic, (int) p->is_wide, node->open_node.centre, node->open_node.exponent);
+    return df_mean_target(statistic, (int) p->is_wide, node->open_node.scale.centre, node->open_node.scale.exponent);
 }
 
 // A score that is formed as a whole, and not as a fraction: by logarithms or roots, or of several outputs.
@@ -491,7 +491,7 @@ DF_INLINE double df_node_impurity(const Group &group, const df_problem *p, const
     if (!df_has_outputs(p) && df_has_classes(p))
         return df_class_impurity(p->criterion, total, 2, p->n_words);
     if (!df_has_outputs(p))
-        return df_number_impurity(group, p, node->measure, node->open_node.exponent, total[1], n,
+        return df_number_impurity(group, p, node->measure, node->open_node.scale.exponent, total[1], n,
                                   [&](int64_t i) { return records[i].target; }, weight);
     if (df_has_classes(p))
         return df_outputs_class_impurity(node->outputs, p->n_outputs, p->criterion, total);

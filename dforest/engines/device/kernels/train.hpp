@@ -113,7 +113,7 @@ DF_KERNEL df_requantise(df_record *records, const df_chunk *chunks, int64_t n_ch
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            const df_quantiser scale = df_quantiser_of(open_nodes[chunk.node].centre, open_nodes[chunk.node].exponent);
+            const df_quantiser scale = df_quantiser_of(open_nodes[chunk.node].scale.centre, open_nodes[chunk.node].scale.exponent);
             df_record *own = records + chunk.first;
             df_for(group, 0, chunk.n, [&](int64_t i) { own[i].target = df_quantised(&scale, y[own[i].row]); });
         }
