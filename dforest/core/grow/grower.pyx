@@ -217,7 +217,7 @@ cdef class Frontier:
         return 0
 
     cdef Py_ssize_t next_in_preorder(self) noexcept nogil:
-        """The number of the next candidate, whose `put_children` comes before the next call if it was split; -1: there is none."""
+        """The number of the next candidate; -1: there is none. If it was split, `put_children` comes before the next call."""
         cdef Candidate* candidate
         if self.heap.n_waiting == 0:
             return -1

@@ -18,6 +18,8 @@ from dforest.core.readable import readable
 from dforest.estimators.data.column_check import LARGEST_EXACT, refusal_of
 from dforest.estimators.data.labels import as_list, is_missing, is_number, label_array, sorted_labels, title
 from dforest.estimators.data.sparse import in_order, with_numbers
+from dforest.extras import needed
+from dforest.warning import warn
 
 
 def read_table(X, estimator=None, unique=True):
@@ -67,12 +69,20 @@ def read_table(X, estimator=None, unique=True):
 def given_rows(X):
     """X on the host, a masked array as one of numbers with NaN, or of objects with None, in its masked cells.
 
-    A record batch of pyarrow becomes a table, of which scikit-learn knows the names of columns. Anything else but masked arrays,
-    and lists of them, is returned as it is.
+    A record batch of pyarrow becomes a table, of which scikit-learn knows the names of columns, and so does whatever else offers
+    its columns as a stream of Arrow's, such as a relation of duckdb. A frame of narwhals is the one that it wraps, and a lazy
+    frame of polars is collected. Anything else but masked arrays, and lists of them, is returned as it is.
     """
     X = _as_masked(on_host(X))
+    if type(X).__module__.partition(".")[0] == "narwhals" and hasattr(X, "to_native"):
+        X = X.to_native()
+    if hasattr(X, "collect") and hasattr(X, "collect_schema"):
+        warn("X is a lazy frame, which is collected: all of its columns and rows are read into memory")
+        X = X.collect()
     if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):
         return import_module("pyarrow").Table.from_batches([X])
+    if hasattr(X, "__arrow_c_stream__") and not any(hasattr(X, name) for name in ("iloc", "iter_columns", "column_names")):
+        return needed("pyarrow", "arrow", f"X of the type {type(X).__name__}").table(X)
     if not isinstance(X, np.ma.MaskedArray):
         return X
     if not np.ma.is_masked(X):
