@@ -3,7 +3,7 @@
 The shard (`dforest.engines.device.boosting.BoostingShard`) has the rows, and `dforest.engines.driver` has the loop. The rules are
 those of `rules/boost.h`.
 
-Leaves that are no Newton steps are weighted quantiles of what their rows lack (`dforest.core.boost.quantiles`).
+Leaves that are no Newton steps are weighted quantiles of the residuals of their rows (`dforest.core.boost.quantiles`).
 """
 
 from dataclasses import dataclass
@@ -383,7 +383,7 @@ class BoostingDriver(Driver):
 
 
 def _quantiles(shard, nodes, output, quantile, shifts):
-    """The weighted quantiles of what nodes' rows lack: ndarray of shape (n_nodes,), dtype float64.
+    """The weighted quantiles of the residuals of nodes' rows: ndarray of shape (n_nodes,), dtype float64.
 
     Parameters
     ----------

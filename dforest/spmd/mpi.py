@@ -74,7 +74,7 @@ class MpiCommunicator(ByteCommunicator):
             raise ValueError(f"comm={comm!r}; allowed are intracommunicators of mpi4py")
         super().__init__(comm.Get_rank(), comm.Get_size())
         self.comm = comm
-        self._is_own = False  # made by _duplicate, so that errors are told on it
+        self._is_duplicate = False  # made by _duplicate for one piece of work, so that errors are told on it
         self._pending = []  # requests, and the memory that they point to
         self._tags = (DATA + number % 2 for number in count())
 
@@ -83,7 +83,7 @@ class MpiCommunicator(ByteCommunicator):
         self._pending = [comm, request]
         self._wait(request.Test)
         own = MpiCommunicator(comm)
-        own._is_own = True
+        own._is_duplicate = True
         return own
 
     def _close(self, is_done):
@@ -122,7 +122,8 @@ class MpiCommunicator(ByteCommunicator):
             os.sched_yield()
 
     def _received_error(self):
-        if not self._is_own:
+        """The error that another rank has sent; None if none has come yet. It does not wait."""
+        if not self._is_duplicate:
             return None
         message = self.comm.Improbe(MPI.ANY_SOURCE, ERROR, status := MPI.Status())
         if message is None:

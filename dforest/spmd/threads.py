@@ -63,15 +63,15 @@ class ThreadGroup:
 class ThreadCommunicator(Communicator):
     """A rank's end of a `ThreadGroup`."""
 
-    def __init__(self, group, rank, size, work=0):
+    def __init__(self, group, rank, size, work_id=0):
         super().__init__(rank, size)
-        self.group, self.work = group, work
+        self.group, self.work_id = group, work_id
         self._n_works = 0
         self._n_exchanges = 0
 
     def _duplicate(self):
         self._n_works += 1
-        return ThreadCommunicator(self.group, self.rank, self.size, (self.work, self._n_works))
+        return ThreadCommunicator(self.group, self.rank, self.size, (self.work_id, self._n_works))
 
     def _exchange(self, parts):
         start = perf_counter()
@@ -81,10 +81,10 @@ class ThreadCommunicator(Communicator):
         got = []
         with condition:
             for rank, part in enumerate(parts):
-                group.messages[self.work, self._n_exchanges, self.rank, rank] = part.copy()
+                group.messages[self.work_id, self._n_exchanges, self.rank, rank] = part.copy()
             condition.notify_all()
             for rank in range(self.size):
-                name = self.work, self._n_exchanges, rank, self.rank
+                name = self.work_id, self._n_exchanges, rank, self.rank
                 while name not in group.messages:
                     self._listen()
                     condition.wait(1.0)
@@ -96,20 +96,22 @@ class ThreadCommunicator(Communicator):
         return got
 
     def _broadcast_error(self, error):
+        """Leave an error where the other ranks of this piece of work look for it, and wake them."""
         with self.group.condition:
-            self.group.errors[self.work][self.rank] = encode_error(self.rank, error)
+            self.group.errors[self.work_id][self.rank] = encode_error(self.rank, error)
             self.group.condition.notify_all()
 
     def _received_error(self):
-        messages = self.group.errors.get(self.work)
+        """The first error that a rank has left for this piece of work; None if there is none."""
+        messages = self.group.errors.get(self.work_id)
         return decode_error(messages[min(messages)]) if messages else None
 
     def _close(self, is_done):
         group = self.group
         with group.condition:
-            group.left[self.work] += 1
-            if group.left[self.work] == self.size:  # nobody will ask for the messages of this work again
-                for name in [name for name in group.messages if name[0] == self.work]:
+            group.left[self.work_id] += 1
+            if group.left[self.work_id] == self.size:  # nobody will ask for the messages of this work again
+                for name in [name for name in group.messages if name[0] == self.work_id]:
                     del group.messages[name]
-                del group.left[self.work]
-                group.errors.pop(self.work, None)
+                del group.left[self.work_id]
+                group.errors.pop(self.work_id, None)

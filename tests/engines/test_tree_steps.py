@@ -18,8 +18,8 @@ def refilling(model, sampling, problems=None):
     """An unfitted copy of a forest whose leaves are filled with the draws of another plan; None: that of the trees."""
 
     class Refilling(type(model)):
-        def _state_problem(self, plan, rows, *others):
-            problem = super()._state_problem(plan, rows, *others)
+        def _make_problem(self, plan, rows, *others):
+            problem = super()._make_problem(plan, rows, *others)
             settings = {"n_categories": self._features.n_categories, "criterion": self._own_criterion(), "splitter": None}
             step = RefilledLeaves(problem, rows.parts, sampling or problem.sampling, rows.ranks, **settings)
             return replace(problem, after_tree=step)

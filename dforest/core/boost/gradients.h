@@ -338,10 +338,11 @@ DF_INLINE void df_powers_of_class(const df_boost_rows *rows, const double *basel
         power[i] = df_exp(raw[i] + of_class - top[i]);
 }
 
-/* Several classes: of n rows from `begin` on, at most DF_GRADIENT_BLOCK, the highest raw prediction, its class, the powers of e, and
- * the sum of these without the highest, as df_class_powers forms it; and 1 over that of all. baseline : [n_classes]; room : [n]; OUT powers : [n_kept, n] of
- * the first classes */
-DF_INLINE void df_class_block(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes, int64_t begin,
+/* Softmax of n rows from `begin` on, at most DF_GRADIENT_BLOCK, where the raw predictions of a class lie `step` after those of the class
+ * before. IN baseline : [n_classes]; room : [n]. OUT [n] top, the highest raw prediction; highest, its class; rest, the sum over the
+ * other classes of e to the power of their raw predictions less the highest; scale, 1 / (1 + rest); powers : [n_kept, n] these
+ * powers of e of the first classes */
+DF_INLINE void df_softmax_block(const df_boost_rows *rows, const double *baseline, int64_t step, int64_t n_classes, int64_t begin,
                               int64_t n, double *room, double *top, double *highest, double *rest, double *scale,
                               double *powers, int64_t n_kept) {
     const double *raw = df_class_raw(rows, step, 0, begin, n, room);
@@ -368,7 +369,7 @@ DF_INLINE void df_class_block(const df_boost_rows *rows, const double *baseline,
         scale[i] = 1.0 / (1.0 + rest[i]);
 }
 
-/* Several classes: derivatives by the k-th raw prediction, for the rows of df_class_block. IN power : [n] of the class */
+/* Several classes: derivatives by the k-th raw prediction, for the rows of df_softmax_block. IN power : [n] of the class */
 DF_INLINE void df_class_derive(const df_boost_rows *some, int64_t k, int64_t n, const double *power, const double *highest,
                                const double *rest, const double *scale, df_gradient_block *block) {
     const double *y = some->y;
@@ -394,7 +395,7 @@ DF_INLINE void df_quantise_classes_loop(const df_boost_rows *rows, const double 
     for (int64_t at = begin; at < end; at += most) {
         const int64_t n = end - at < most ? end - at : most;
         const df_boost_rows some = df_some_rows(rows, at, n, &block);
-        df_class_block(rows, baseline, step, n_classes, at, n, block.raw, top, highest, rest, scale, powers, n_kept);
+        df_softmax_block(rows, baseline, step, n_classes, at, n, block.raw, top, highest, rest, scale, powers, n_kept);
         for (int64_t k = 0; k < n_classes; k++) {
             if (k >= n_kept)
                 df_powers_of_class(rows, baseline, step, k, at, n, block.raw, top, own);

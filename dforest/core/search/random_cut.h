@@ -14,7 +14,7 @@
 enum { DF_UNIFORMS = 8 }; /* computed at a time */
 
 /* The first uniform number of each of n streams, DF_THRESHOLD of these keys. IN stream_keys, OUT u : [n, rounded up to a multiple
- * of DF_UNIFORMS]. In vectors, each class counter of 64 bits has a word in its low half; its high half may have anything. */
+ * of DF_UNIFORMS]. In vectors, each lane of 64 bits has a word in its low half; its high half may have anything. */
 #if defined(__AVX512F__)
 static inline void df_uniforms(uint32_t seed, const uint64_t *stream_keys, int n, double *u) {
     const __m512i m0 = _mm512_set1_epi64(0xD2511F53u), m1 = _mm512_set1_epi64(0xCD9E8D57u);

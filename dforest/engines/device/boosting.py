@@ -446,15 +446,18 @@ class BoostingShard(DeviceShard):
         found = self._found("df_boost_find_max_weights", open_nodes, (), np.float64, self.exact_weight)
         return by_node(*found, np.maximum, 0.0)
 
-    def _lacking(self, open_nodes, output):
-        """Nodes, which may be None for all rows, and how kernels are told what their rows lack in an output."""
-        is_distance = open_nodes is None
-        if is_distance:
+    def _residuals_of(self, open_nodes, output):
+        """(Nodes, of which None stands for a root of all rows; what kernels find the residuals of their rows from, in an output).
+
+        The residuals of all rows are asked for as magnitudes.
+        """
+        is_absolute = open_nodes is None
+        if is_absolute:
             open_nodes = arrays.roots(np.array([self.n_all]), np.zeros(1, np.uint32))
-        return open_nodes, (self.y, self.raw, self.baseline, output, output * self.n_all, is_distance)
+        return open_nodes, (self.y, self.raw, self.baseline, output, output * self.n_all, is_absolute)
 
     def weights_of_bytes(self, open_nodes, output, which, keys, shifts):
-        """The weight of each value of a byte of what nodes' rows lack: see `dforest.core.boost.quantiles.find_quantiles`.
+        """The weight of each value of a byte of the residuals of nodes' rows: see `dforest.core.boost.quantiles.find_quantiles`.
 
         Parameters
         ----------
@@ -470,18 +473,18 @@ class BoostingShard(DeviceShard):
         -------
         ndarray of shape (n_nodes, 256), dtype int64
         """
-        nodes, lacking = self._lacking(open_nodes, output)
+        nodes, residuals = self._residuals_of(open_nodes, output)
         _, there, n = self._cut_up(nodes)
         totals = self.device.zeros((len(nodes), BYTE_VALUES), np.int64)
-        self._run_in_memory("df_boost_weigh_bytes", n, 8 * BYTE_VALUES, self.records, there, n, *lacking, which,
+        self._run_in_memory("df_boost_weigh_bytes", n, 8 * BYTE_VALUES, self.records, there, n, *residuals, which,
                             self.device.array(keys), self.integer_weight, self.exact_weight, self.device.array(shifts),
                             totals)  # fmt: skip
         return totals.get()
 
     def next_keys(self, open_nodes, output, keys):
         """The least key above each node's: ndarray of shape (n_nodes,), dtype uint64; the greatest number where there is none."""
-        nodes, lacking = self._lacking(open_nodes, output)
-        found = self._found("df_boost_find_next_key", nodes, (), np.uint64, *lacking, self.device.array(keys))
+        nodes, residuals = self._residuals_of(open_nodes, output)
+        found = self._found("df_boost_find_next_key", nodes, (), np.uint64, *residuals, self.device.array(keys))
         return by_node(*found, np.minimum, NO_KEY)
 
     def sum_terms(self, open_nodes, medians, delta, factor, shifts):

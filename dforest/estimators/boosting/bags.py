@@ -247,7 +247,7 @@ def problem_of_bags(estimator, bags, ranks, engine):
     for bag in bags:
         known = [problem for problem, other in zip(problems, bags, strict=False) if other.training is bag.training]
         columns = known[0].of_features().columns if known else None
-        problems.append(estimator._state_problem(bag.training, bag.baseline, bag.seeds, ranks, engine, columns))
+        problems.append(estimator._make_problem(bag.training, bag.baseline, bag.seeds, ranks, engine, columns))
     return problems[0] if len(problems) == 1 else BagsProblem(tuple(problems))
 
 

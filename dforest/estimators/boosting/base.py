@@ -364,7 +364,7 @@ class BoostingEstimator(CallbackSupportMixin, TreeModel, BoostedTrees):
         loss = self._loss.bound(training.queries)
         return loss.baseline(training.y, training.weight, ranks, training.offset, training.share)
 
-    def _state_problem(self, training, baseline, seeds, ranks, engine, columns=None):
+    def _make_problem(self, training, baseline, seeds, ranks, engine, columns=None):
         """The `BoostingProblem` that an engine is given in a fit without trees yet. columns : the coded ones of X, if known"""
         X, y, weight, bin_weight, offset, queries, share = training
         n_rows, asked = ranks.total(len(y)), self.max_features_

@@ -96,7 +96,7 @@ def search_iterations(estimator, sample, divisions, seeds, engine, ranks):
             baseline = estimator._baseline(rows, None, ranks)
             monitor = make_monitor(estimator, estimator._loss, baseline, rows, held_out, own.rows, n_threads, ranks)
             monitor.begin(None, estimator._loss.n_sums)
-            problem = estimator._state_problem(rows, baseline, own, ranks, engine)
+            problem = estimator._make_problem(rows, baseline, own, ranks, engine)
             session, dtype = sessions.enter_context(engine.open(problem)), rows.X.dtype
             folds.append(_Fold(session, problem, dtype, monitor, n_most, n_threads, estimator._tree_settings()))
         parts = [MeanScores([getattr(fold.monitor, name) for fold in folds]) for name in ("training", "held_out")]

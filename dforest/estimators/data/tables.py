@@ -242,18 +242,18 @@ class Table:
         return None
 
     def floats(self, encoded):
-        """The values of all columns, given those of columns that others stand for: ndarray of float32 or float64, or csr_array.
+        """The table as one matrix of floats, with other numbers in place of some columns.
 
         Parameters
         ----------
         encoded : dict of int to ndarray
-            By the number of a column, one number for each entry of `codes`.
+            The numbers of columns, by the columns' numbers: one for each row; or, in a `SparseTable`, for each entry of `codes`.
 
         Returns
         -------
         ndarray or csr_array of shape (n_rows, n_columns)
-            A sparse matrix itself, if nothing stands for its columns. Else of float32, if X is, or if all columns are for which
-            nothing stands. Columns of a sparse matrix in which another number than 0 stands for 0 store all rows.
+            Of float32, if all other columns are, or X is if there are none; else of float64. A `SparseTable` gives a csr_array: X
+            itself, if no column is replaced; a column in which 0 is replaced by another number stores all rows.
         """
         parts = [encoded[j] if j in encoded else self.numbers(j) for j in range(self.n_columns)]
         dtypes = {part.dtype for j, part in enumerate(parts) if j not in encoded} or {self.dtype}

@@ -228,7 +228,7 @@ class TreeEstimator(TreeModel):
     def _grow(self, plan, rows, device=None, growth=None, columns=None):
         """Grow the trees that the plan lacks, and set `forest_`, which has all of them, and `fit_report_`.
 
-        columns : as of `_state_problem`
+        columns : as of `_make_problem`
         """
         engine = self._engine(plan, rows, device)
         splitter = self._configured_splitter(self.n_features_in_)
@@ -242,7 +242,7 @@ class TreeEstimator(TreeModel):
         if plan.grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
             rows.parts = [part.astype(np.result_type(part.dtype, plan.grown.threshold), copy=False) for part in rows.parts]
-        problem, before = self._state_problem(plan, rows, splitter, engine, columns), plan.grown
+        problem, before = self._make_problem(plan, rows, splitter, engine, columns), plan.grown
         settings = {"n_categories": self._features.n_categories, "criterion": self._own_criterion(), "splitter": own_tests}
         if growth is not None:
             before = growth.start(problem, engine, **settings)
@@ -273,7 +273,7 @@ class TreeEstimator(TreeModel):
                 + (f"that have tests by {plan.grown.splitter!r}" if plan.grown.splitter else "that have tests of single features")
             )
 
-    def _state_problem(self, plan, rows, splitter, engine, columns=None):
+    def _make_problem(self, plan, rows, splitter, engine, columns=None):
         """The `Problem` that the new trees are grown for.
 
         columns : as of `_code_columns`, of all rows, if they are known

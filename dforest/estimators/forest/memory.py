@@ -71,7 +71,7 @@ def estimate_memory(self, X, y=None, sample_weight=None, groups=None):
         splitter = model._configured_splitter(model.n_features_in_)
         plan.seed = ranks.first(model._seed(plan))
         engine = engine_on(device, plan.n_threads, ranks)
-        problem = model._state_problem(plan, rows, splitter, engine)
+        problem = model._make_problem(plan, rows, splitter, engine)
         return memory_of(model, problem, rows, plan.n_trees, engine, (X, y, sample_weight))
 
 

@@ -1,6 +1,6 @@
-// Leaves of boosted trees that are no Newton steps: weighted quantiles of what rows lack, byte by byte, and Huber's mean.
+// Leaves of boosted trees that are no Newton steps: weighted quantiles of residuals, byte by byte, and Huber's mean.
 //
-// What a row lacks is its target less its raw prediction, or, where `is_distance` says so, the magnitude of that. It is looked at
+// A residual is a row's target less its raw prediction, or, where `is_absolute` says so, the magnitude of that. It is looked at
 // as its key (ordered_keys.h), of eight bytes, the most significant one first. Weights are integers, as weights.h has them: a
 // node of light rows has a shift.
 #ifndef DFOREST_KERNELS_BOOST_LEAVES_HPP
@@ -14,10 +14,10 @@
 enum { DF_BYTE_VALUES = 256 };
 
 // first : where targets and raw predictions of the output begin, whose baseline is given
-DF_INLINE double df_lacks(const double *y, const double *raw, double baseline, int64_t first, int64_t is_distance, int64_t row)
+DF_INLINE double df_residual(const double *y, const double *raw, double baseline, int64_t first, int64_t is_absolute, int64_t row)
 {
-    const double lacks = y[first + row] - (raw[first + row] + baseline);
-    return is_distance ? fabs(lacks) : lacks;
+    const double residual = y[first + row] - (raw[first + row] + baseline);
+    return is_absolute ? fabs(residual) : residual;
 }
 
 // IN integer_weight, exact_weight : [n_rows] or NULL; the former: all weights are 1; shift : of the node
@@ -47,11 +47,11 @@ DF_KERNEL df_boost_find_max_weights(const uint32_t *rows, const df_chunk *chunks
 
 // The weight of each value of a byte in nodes, among rows whose bytes before it are those of the node's key.
 //
-// IN first : of the output, as of df_lacks; which : the byte, from 0; keys, shifts : [n_nodes]
+// IN first : of the output, as of df_residual; which : the byte, from 0; keys, shifts : [n_nodes]
 // INOUT totals : [n_nodes, DF_BYTE_VALUES]
 // Memory of the group: DF_BYTE_VALUES sums
 DF_KERNEL df_boost_weigh_bytes(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *y, const double *raw,
-                                const double *baseline, int64_t output, int64_t first, int64_t is_distance, int64_t which, const uint64_t *keys,
+                                const double *baseline, int64_t output, int64_t first, int64_t is_absolute, int64_t which, const uint64_t *keys,
                                 const uint32_t *integer_weight, const double *exact_weight, const int32_t *shifts, int64_t *totals,
                                 char *memory, int64_t n_bytes, DF_LOCAL)
 {
@@ -64,7 +64,7 @@ DF_KERNEL df_boost_weigh_bytes(const uint32_t *rows, const df_chunk *chunks, int
             const df_chunk chunk = chunks[c];
             df_for(group, chunk.first, chunk.first + chunk.n, [&](int64_t i) {
                 const int64_t row = rows[i];
-                const uint64_t key = df_ordered_key64(df_lacks(y, raw, baseline[output], first, is_distance, row));
+                const uint64_t key = df_ordered_key64(df_residual(y, raw, baseline[output], first, is_absolute, row));
                 if (which == 0 || key >> shift == keys[chunk.node] >> shift)
                     df_add_shared(group, sums + (key >> (shift - 8) & (DF_BYTE_VALUES - 1)),
                                   df_weight_in_node(integer_weight, exact_weight, shifts[chunk.node], row));
@@ -82,7 +82,7 @@ DF_KERNEL df_boost_weigh_bytes(const uint32_t *rows, const df_chunk *chunks, int
 
 // The least key above the key of its node that a row of each chunk has. OUT next : [n_chunks]; the greatest number: there is none
 DF_KERNEL df_boost_find_next_key(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *y, const double *raw,
-                                 const double *baseline, int64_t output, int64_t first, int64_t is_distance, const uint64_t *keys, uint64_t *next, DF_LOCAL)
+                                 const double *baseline, int64_t output, int64_t first, int64_t is_absolute, const uint64_t *keys, uint64_t *next, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -90,7 +90,7 @@ DF_KERNEL df_boost_find_next_key(const uint32_t *rows, const df_chunk *chunks, i
             const df_chunk chunk = chunks[c];
             const uint64_t none = ~(uint64_t) 0;
             const uint64_t found = df_lowest_over(group, chunk.first, chunk.first + chunk.n, none, [&](int64_t i) {
-                const uint64_t key = df_ordered_key64(df_lacks(y, raw, baseline[output], first, is_distance, rows[i]));
+                const uint64_t key = df_ordered_key64(df_residual(y, raw, baseline[output], first, is_absolute, rows[i]));
                 return key > keys[chunk.node] ? key : none;
             });
             df_once(group, [&] { next[c] = found; });
@@ -113,7 +113,7 @@ DF_KERNEL df_boost_sum_terms(const uint32_t *rows, const df_chunk *chunks, int64
             for (int64_t j = 0; j < 3; j++)
                 found[j] = df_sum_over(group, chunk.first, chunk.first + chunk.n, [&](int64_t i) {
                     const int64_t row = rows[i], weight = df_weight_in_node(integer_weight, exact_weight, shifts[chunk.node], row);
-                    const double term = df_huber_term(df_lacks(y, raw, baseline[0], 0, 0, row), medians[chunk.node], delta[0]);
+                    const double term = df_huber_term(df_residual(y, raw, baseline[0], 0, 0, row), medians[chunk.node], delta[0]);
                     const int64_t product = weight * df_quantised_gradient(term, delta[1]);
                     return j == 2 ? weight : j == 1 ? product >> 31 : product & 0x7FFFFFFF;
                 });
