@@ -13,6 +13,7 @@ from sklearn.base import is_classifier
 
 import dforest
 from dforest.errors import ConversionError
+from dforest.estimators.data.tables import read_table
 from dforest.interchange.conversion import c as conversion
 from dforest.interchange.conversion.links import rounding
 
@@ -84,7 +85,7 @@ def test_every_estimator(dtype, categories, tmp_path):
         X, _ = data_of(dtype=dtype, categories=categories, seed=5)
         rows = X.astype(np.float64) if categories else np.concatenate([X.astype(np.float64), held_rows(estimator)])
         compiled = Compiled(estimator.to_c(prefix=f"m{i}", verify=False), tmp_path, f"m{i}")
-        assert_same(compiled, estimator, rows, estimator._features.encode(rows))
+        assert_same(compiled, estimator, rows, estimator._features.encode(read_table(rows)))
 
 
 def frame_of(n=300):
@@ -129,7 +130,7 @@ def test_labels_and_names(tmp_path):
         np.float64,
     )
     assert np.isnan(of_text(1, b"red")) and np.isnan(of_number(0, 7.0))
-    assert np.array_equal(codes, model._features.encode(rows), equal_nan=True)
+    assert np.array_equal(codes, model._features.encode(read_table(rows)), equal_nan=True)
     assert np.isnan(codes).sum() > 60
     assert_same(compiled, model, rows, codes)
     names = (ctypes.c_char_p * 5).in_dll(compiled.library, "car_features")

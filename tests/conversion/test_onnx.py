@@ -14,6 +14,7 @@ from sklearn.base import is_classifier
 import dforest
 from dforest.core.boost.ranking import RANK_LOSSES
 from dforest.errors import ConversionError
+from dforest.estimators.data.tables import read_table
 from dforest.interchange.conversion import onnx as conversion
 from dforest.interchange.conversion import onnx_operators
 from dforest.interchange.conversion.links import LINKS, rounding
@@ -123,7 +124,7 @@ def test_float32_reaches_the_same_leaves(categories, monkeypatch):
     monkeypatch.setattr(conversion, "check_same", lambda library, rows, expected, found, *rest: seen.append((expected, found)))
     for name, estimator in chain(models(np.float64, categories, seed=1), models_of_several_outputs(categories=categories)):
         rows = held_rows(estimator, conversion.labels_of(estimator, np.float32), np.float32)
-        encoded = estimator._features.encode(rows)
+        encoded = estimator._features.encode(read_table(rows))
         monkeypatch.setattr(conversion, "probes_of", lambda *_, both=(encoded, rows), **__: both)
         seen.clear()
         model = estimator.to_onnx(dtype=np.float32)

@@ -10,6 +10,7 @@ from sklearn.base import is_classifier
 
 import dforest
 from dforest.errors import ConversionError
+from dforest.estimators.data.tables import read_table
 from dforest.interchange.conversion import treelite as conversion
 from dforest.interchange.conversion.links import link_of, rounding
 from dforest.interchange.conversion.probes import within_leaves
@@ -32,7 +33,7 @@ def test_the_same_predictions(dtype, categories, tmp_path):
     for name, estimator in chain(models(dtype, categories), models_of_several_outputs(dtype, categories)):
         model = estimator.to_treelite()
         rows = held_rows(estimator, conversion.labels_of(estimator))
-        leaves = estimator.forest_.packed().apply(estimator._features.encode(rows), 1)
+        leaves = estimator.forest_.packed().apply(estimator._features.encode(read_table(rows)), 1)
         assert np.array_equal(treelite.gtil.predict_leaf(model, rows), leaves), name
         link, found = link_of(estimator), treelite.gtil.predict(model, rows)
         expected = estimator.predict_proba(rows) if is_classifier(estimator) else estimator.predict(rows)

@@ -225,8 +225,6 @@ class BoostingEstimator(CallbackSupportMixin, TreeModel, BoostedTrees):
         names = "classes_", "_loss", "_constraints", "_has_offset", "n_trees_per_iteration_"
         known = tuple(getattr(self, name, None) for name in names)
         rows = training_rows(self, partitions, ranks, grown)
-        if not self.is_categorical_.any():
-            self.is_categorical_ = None
         self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
         told = zip(partitions, rows.lengths, strict=True)
         queries = self._queries([ToldQueries(own.place, own.groups, own.group_sizes, n) for own, n in told], ranks)

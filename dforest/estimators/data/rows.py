@@ -19,6 +19,7 @@ from dforest.estimators.data.features import CATEGORICAL, ORDINAL, Features
 from dforest.estimators.data.given import given_numbers, given_values
 from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import MAX_ROWS, check_weights
+from dforest.estimators.kinds import BoostedTrees
 from dforest.spmd.binning import code_columns_together
 
 
@@ -176,11 +177,18 @@ def training_rows(estimator, partitions, ranks, grown):
     if grown is not None and n_features != grown.n_features:
         raise ValueError(f"X has {n_features} features, but warm_start=True goes on with trees grown on {grown.n_features}")
     rows = weighed_rows(estimator, partitions, parts, y, ranks)
-    features = features.kept(rows, None if grown is None else estimator._features)
-    features.check_limits()
-    estimator._features, estimator.categories_ = features, list(features.categories)
-    estimator.is_categorical_, estimator.is_ordinal_ = features.kinds == CATEGORICAL, features.kinds == ORDINAL
+    keep_features(estimator, features.kept(rows, None if grown is None else estimator._features))
     return rows
+
+
+def keep_features(estimator, features):
+    """Set what an estimator's columns are. Raises ValueError if one has too many categories."""
+    features.check_limits()
+    is_categorical = features.kinds == CATEGORICAL
+    if isinstance(estimator, BoostedTrees) and not is_categorical.any():
+        is_categorical = None  # as in scikit-learn
+    estimator._features, estimator.categories_ = features, list(features.categories)
+    estimator.is_categorical_, estimator.is_ordinal_ = is_categorical, features.kinds == ORDINAL
 
 
 def weighed_rows(estimator, partitions, parts, y, ranks):

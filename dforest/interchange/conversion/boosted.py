@@ -19,6 +19,7 @@ from dforest.estimators.boosting.constraints import constraints_of
 from dforest.estimators.boosting.defaults import choose_values
 from dforest.estimators.boosting.ranker import HistGradientBoostingRanker
 from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, ORDINAL, Features
+from dforest.estimators.data.rows import keep_features
 from dforest.interchange.conversion.links import meaning, sum_rounding
 from dforest.interchange.conversion.probes import check_same
 
@@ -243,7 +244,7 @@ def boosted_estimator(estimator, forest, features, classes=None):
         estimator.feature_names_in_ = np.array(features.names, object)
     if classes is not None:
         estimator.classes_, estimator.n_classes_ = np.array(classes), len(classes)
-    estimator._keep_features(features)
+    keep_features(estimator, features)
     estimator._loss = estimator._make_loss(forest.objective.n_outputs)
     estimator._constraints = constraints_of(estimator, forest.n_features)
     estimator._has_offset, estimator._row_seed = None, 0  # the former is not known
