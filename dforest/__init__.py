@@ -18,6 +18,8 @@ def __getattr__(name):
         return import_module(f"dforest.{name}")
     if name in HOMES:
         return globals().setdefault(name, public(name))
+    if name.startswith("__"):  # which Python asks for, and nobody by another library's name
+        raise AttributeError(f"module 'dforest' has no attribute {name!r}")
     hint = import_module("dforest.estimators.other_names").PACKAGE_NAMES.get(name)
     raise AttributeError(f"module 'dforest' has no attribute {name!r}{f'. {hint}' if hint else ''}")
 

@@ -31,14 +31,15 @@ def test_versions_follow_from_tags(tmp_path):
 
     git("init")
     found = []
-    for tag in (None, None, "v0.1.0", "other", None, "v1.2.9", None):
+    for tag in (None, None, "v0.1.0", "other", None, "v1.2.9", None, "v2.0.0rc9", None):
         git("commit", "--allow-empty", "-m", "a change")
         if tag:
             git("tag", tag)
         found.append(found_in(tmp_path))
     commit = r"\+g[0-9a-f]{7}"
     expected = [rf"0\.1\.0\.dev1{commit}", rf"0\.1\.0\.dev2{commit}", r"0\.1\.0", rf"0\.1\.1\.dev1{commit}",
-                rf"0\.1\.1\.dev2{commit}", r"1\.2\.9", rf"1\.2\.10\.dev1{commit}"]  # fmt: skip
+                rf"0\.1\.1\.dev2{commit}", r"1\.2\.9", rf"1\.2\.10\.dev1{commit}",
+                r"2\.0\.0rc9", rf"2\.0\.0rc10\.dev1{commit}"]  # fmt: skip
     assert all(re.fullmatch(*pair) for pair in zip(expected, found, strict=True)), found
 
 

@@ -1,8 +1,8 @@
 """Print the version of dforest, from git's tags.
 
-At the tag v0.2.0 it is 0.2.0; twelve commits later, 0.2.1.dev12+gab12cd3, where ab12cd3 is the commit. Before the first tag,
-versions lead to FIRST. A source archive, which has no history, keeps its version in the file VERSION: meson calls this script
-with --keep when it makes one.
+At the tag v0.2.0 it is 0.2.0; twelve commits later, 0.2.1.dev12+gab12cd3, where ab12cd3 is the commit; after v0.2.0rc1, versions
+lead to 0.2.0rc2. Before the first tag, they lead to FIRST. A source archive, which has no history, keeps its version in the file
+VERSION: meson calls this script with --keep when it makes one.
 """
 
 import os
@@ -26,8 +26,7 @@ def version():
         tag, n_commits, commit = re.fullmatch(r"v(.+)-(\d+)-g(\w+)", described).groups()
         if n_commits == "0":
             return tag
-        *major, patch = tag.split(".")
-        following = ".".join([*major, str(int(patch) + 1)])
+        following = re.sub(r"\d+$", lambda last: str(int(last[0]) + 1), tag)
     else:
         following, n_commits, commit = FIRST, _git("rev-list", "--count", "HEAD"), _git("rev-parse", "--short=7", "HEAD")
     return f"{following}.dev{n_commits}+g{commit}" if n_commits else f"{following}.dev0"

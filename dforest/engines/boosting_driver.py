@@ -38,7 +38,7 @@ class RowWeights:
     total : int
         Of this shard's integer weights, or the number of its rows.
     max_weight : float, default=0.0
-        The heaviest weight of all shards, in units, if nodes may be light (`boost.h`); else 0.
+        The largest weight of all shards, in units, if nodes may be light (`boost.h`); else 0.
     integers, exact : ndarray of shape (n_rows,), dtype uint32 and float64, or None
         The integer and the exact weights by which quantiles are weighted.
     """
@@ -164,8 +164,8 @@ class BoostingDriver(Driver):
             parent=np.zeros(0, np.int64),
             cut=np.zeros(0, record("df_boost_cut")),
             subset=np.zeros(0, object),  # of the cut: of categories, a bit for each code that goes left
-            # The exponents of the quantised gradients of the node's rows, by output, and the heaviest of the rows that these were
-            # chosen for.
+            # The exponents of the quantised gradients of the node's rows, by output, and the largest weight of the rows that
+            # these were chosen for.
             exponents=np.zeros((0, len(words), 2), np.int32),
             reference=np.zeros(0),
             # Bounds of the node's steps by output, in units of predictions, and where the cut parts them.

@@ -3,6 +3,8 @@
 Files are written by `dforest.interchange.storage`, which is imported when it is asked for.
 """
 
+import hashlib
+import json
 from functools import wraps
 from importlib import import_module
 
@@ -12,7 +14,7 @@ from sklearn.utils._param_validation import InvalidParameterError, StrOptions, v
 from sklearn.utils.validation import check_is_fitted
 
 import dforest.built  # noqa: F401
-from dforest.core.forest.digest import digest_of, digest_of_model
+from dforest.core.forest.digest import digest_of
 from dforest.estimators.declaration import with_new_names
 from dforest.estimators.kinds import Blend
 from dforest.estimators.other_names import FOR_FUNCTIONS, FOR_LISTS, RESULTS, VALUES, hint, message_about
@@ -21,8 +23,14 @@ from dforest.estimators.subclasses import every_parameter
 
 # What predictions follow from besides the trees.
 _TOLD = (
-    "calibration_", "categories_", "classes_", "event_times_", "feature_names_in_", "offset_", "unique_times_", "weights_",
+    "calibration_", "categories_", "classes_", "event_times_", "feature_names_in_", "offset_", "unique_times_", "voting",
+    "weights_",
 )  # fmt: skip
+
+
+def _plain(value):
+    """What JSON has words for, in place of something else."""
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else repr(value)
 
 
 class Model(BaseEstimator):
@@ -96,9 +104,9 @@ class Model(BaseEstimator):
     def digest(self):
         """The digest of a fitted estimator: equal for equal models, on any machine and any number of threads.
 
-        It covers all that predictions follow from: the trees, the labels of classes, the columns with their categories, and the
-        weights of a blend. It covers neither parameters nor what was measured, such as scores and times. The version of dforest
-        is no part of it: a later version that grows the same trees gives the same digest.
+        It covers what predictions follow from: the trees, with their seeds and how they drew rows, the labels of classes, the
+        columns with their categories, the loss of boosted trees, how a forest votes, and the weights of a blend. It covers no
+        other parameters, and nothing that was measured, such as scores and times.
 
         Returns
         -------
@@ -121,10 +129,14 @@ class Model(BaseEstimator):
         """
         check_is_fitted(self)
         told = {name: getattr(self, name, None) for name in _TOLD}
-        told["curves"] = vars(self._curves) if hasattr(self, "_curves") else None
+        if hasattr(self, "_curves"):
+            told["curves"] = vars(self._curves)
+        if hasattr(self, "_loss"):
+            told["loss"] = getattr(self._loss, "name", type(self._loss).__name__)
         members = getattr(self, "estimators_", None) if isinstance(self, Blend) else None
         digests = [digest_of(self.forest_)] if members is None else [member.digest() for member in members]
-        return digest_of_model(digests, told)
+        written = json.dumps([digests, told], sort_keys=True, default=_plain)
+        return hashlib.sha256(written.encode()).hexdigest()
 
     def save(self, path, *, serving=True):
         """Write the estimator to a file, from which `dforest.load` reads it again.

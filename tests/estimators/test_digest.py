@@ -58,6 +58,17 @@ def test_labels_and_columns_count():
     assert len(found) == 4
 
 
+def test_how_predictions_are_made_counts():
+    soft = MODELS[0][0].fit(X, CLASSES)
+    digest = soft.digest()
+    assert soft.set_params(voting="hard").digest() != digest
+    assert soft.set_params(voting="soft", n_jobs=2).digest() == digest
+    boosted = HistGradientBoostingClassifier("exponential", max_iter=1, random_state=0).fit(X, CLASSES > 0)
+    digest = boosted.digest()
+    boosted._loss = HistGradientBoostingClassifier("log_loss", max_iter=1).fit(X, CLASSES > 0)._loss
+    assert boosted.digest() != digest
+
+
 def test_blends():
     model = AutoForestClassifier(5, members=["random_forest", "extra_trees"], random_state=0)
     one, two = clone(model).fit(X, CLASSES), clone(model).set_params(n_jobs=2).fit(X, CLASSES)

@@ -44,7 +44,7 @@ def value(criterion, y, weight):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("seed", [0, 2, 11])  # two cuts of the same median are often worth the same without weights
 def test_trees_are_scikit_learns(criterion, weighted, seed):
-    """The same tests in the same places, members, values and impurities."""
+    """Nodes have the tests, places, members, values and impurities that scikit-learn's have."""
     X, y, weight = problem(criterion, seed)
     weight = weight if weighted else None
     parameters = {"criterion": criterion, "min_samples_leaf": 10, "random_state": 0}

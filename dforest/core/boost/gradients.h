@@ -197,7 +197,7 @@ DF_INLINE void df_quantise_rows(df_gradient_block *block, const df_boost_rows *r
     }
 }
 
-/* The heaviest of n rows, and their largest derivatives, in magnitude. */
+/* The largest weight of n rows, and their largest derivatives, in magnitude. */
 typedef struct {
     double weight, gradient, hessian;
 } df_boost_largest;
@@ -206,7 +206,7 @@ static inline int df_reaches(const df_boost_largest *largest, const df_boost_lar
     return largest->gradient >= enough->gradient && largest->hessian >= enough->hessian && largest->weight >= enough->weight;
 }
 
-/* How many powers of two a weight is below the heaviest one of all rows: a byte, so that most nodes are seen not to be light
+/* How many powers of two a weight is below the largest one of all rows: a byte, so that most nodes are seen not to be light
  * without a look at weights. Of weights w and v of lightnesses a and b, w < 2^(b - a + 1) v. */
 enum { DF_MAX_BITS_BELOW = 255 };
 

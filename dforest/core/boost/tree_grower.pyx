@@ -153,7 +153,7 @@ cdef class TreeGrower:
         return self.fit.integer_weight[row] if self.fit.integer_weight != NULL else 1
 
     cdef int32_t weight_shift(self, const uint32_t* rows, int64_t first, int64_t n) noexcept nogil:
-        """The shift of the weights of n rows (rules/weights.h): above 0 if they are all far lighter than the heaviest of all."""
+        """The shift of the weights of n rows (rules/weights.h): above 0 if all are far below the largest of all rows."""
         cdef double max_weight = 0.0
         cdef int64_t i
         if self.fit.exact_weight == NULL:

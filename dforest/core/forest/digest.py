@@ -1,7 +1,6 @@
-"""Digests of forests and of fitted estimators: a few letters that tell whether two of them are the same, on any machine."""
+"""A digest of a forest: a few letters that tell whether two forests are the same, on any machine."""
 
 import hashlib
-import json
 
 import numpy as np
 
@@ -34,27 +33,3 @@ def digest_of(forest):
         found.update(f"{name} {array.dtype.str[1:]} {array.shape}".encode())
         found.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
     return found.hexdigest()
-
-
-def digest_of_model(digests, told):
-    """The SHA-256 digest of what an estimator predicts by.
-
-    Parameters
-    ----------
-    digests : list of str
-        Those of its forests.
-    told : dict
-        What else it predicts by: numbers, texts, None, arrays, and lists of these, by name.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-    """
-    written = json.dumps([digests, told], sort_keys=True, default=_plain)
-    return hashlib.sha256(written.encode()).hexdigest()
-
-
-def _plain(value):
-    """What JSON has words for, in place of something else."""
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else repr(value)

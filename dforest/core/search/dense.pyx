@@ -507,9 +507,8 @@ cdef class DenseSplitter(Splitter):
         return self.takes_ranks and scans is not None and scans.has_bounds and data.weight == NULL
 
     cdef uint64_t wanted_buckets(self, DataView data, Criterion criterion):
-        """So many as the tuning says. By default there are none where few features are tried: then most of the time goes into
-        nodes whose few records each have a bucket of their own, and buckets are one more thing to look up."""
-        cdef uint64_t n_buckets = MAX_BUCKETS if 2 * self.max_features >= data.n_features else 0
+        # Where few features are tried, most nodes are so small that each record has a bucket of its own: buckets gain nothing.
+        n_buckets = MAX_BUCKETS if 2 * self.max_features >= data.n_features else 0
         return self.tuning.get("buckets", n_buckets) if self.searches_two_levels(data, criterion) else 0
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:

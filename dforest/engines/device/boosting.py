@@ -192,7 +192,7 @@ class BoostingShard(DeviceShard):
         return [(self._first_sum + k) * self.n_all * width for k in range(self.n_outputs)]
 
     def largest(self, open_nodes):
-        """The heaviest weight, the largest gradient, in magnitude, and hessian of nodes: float64, (n_nodes, n_outputs, 3).
+        """The largest weight, the largest gradient, in magnitude, and hessian of nodes: float64, (n_nodes, n_outputs, 3).
 
         Derivatives are those of the tree that grows, times the weights; 0 stands for what rows have not.
         """
@@ -442,7 +442,7 @@ class BoostingShard(DeviceShard):
         return found
 
     def max_weight(self, open_nodes):
-        """The heaviest exact weight (`rules/weights.h`) of nodes: float64, (n_nodes,). Where there are exact weights only."""
+        """The largest exact weight (`rules/weights.h`) of nodes: float64, (n_nodes,). Where there are exact weights only."""
         found = self._found("df_boost_find_max_weights", open_nodes, (), np.float64, self.exact_weight)
         return by_node(*found, np.maximum, 0.0)
 

@@ -343,7 +343,7 @@ template <class Group, class Use> DF_INLINE void df_for(const Group &group, int6
     });
 }
 
-// The same for the numbers below n, by the items of all groups.
+// Use the numbers from 0 on and below n, one each in turn, by the items of all groups.
 template <class Use> DF_INLINE void df_for_all(const df_group &group, int64_t n, Use use)
 {
     group.each([&](int64_t item) {
