@@ -10,7 +10,7 @@ import numpy as np
 from dforest.config import on_host
 from dforest.core.predict.survival import ENTRY
 from dforest.estimators.data.labels import is_missing, is_number
-from dforest.estimators.data.tables import given_rows, read_table
+from dforest.estimators.data.tables import read_table, without_mask
 
 ALLOWED = "a structured array of two or three fields, event, time and entry, or as many columns"
 COLUMNS = "True or 1 for an event, and False or 0 where a row was censored", "finite times from 0 on", "finite entries from 0 on"
@@ -37,7 +37,7 @@ def _columns(y):
         raise ValueError(f"y has {len(columns)} columns, or fields; allowed are {ALLOWED}")
     if any(column.ndim != 1 for column in columns):
         raise ValueError(f"y has fields of several values for a row; allowed are {ALLOWED}")
-    return [np.asarray(given_rows(column)) for column in columns], called
+    return [np.asarray(without_mask(column)) for column in columns], called
 
 
 def _numbers(column, called, allowed):

@@ -67,13 +67,13 @@ def read_table(X, estimator=None, unique=True):
 
 
 def given_rows(X):
-    """X on the host, a masked array as one of numbers with NaN, or of objects with None, in its masked cells.
+    """The table X on the host, with the masked cells of an array as `without_mask` has them.
 
     A record batch of pyarrow becomes a table, of which scikit-learn knows the names of columns, and so does whatever else offers
     its columns as a stream of Arrow's, such as a relation of duckdb. A frame of narwhals is the one that it wraps, and a lazy
     frame of polars is collected. Anything else but masked arrays, and lists of them, is returned as it is.
     """
-    X = _as_masked(on_host(X))
+    X = on_host(X)
     if type(X).__module__.partition(".")[0] == "narwhals" and hasattr(X, "to_native"):
         X = X.to_native()
     if hasattr(X, "collect") and hasattr(X, "collect_schema"):
@@ -83,6 +83,15 @@ def given_rows(X):
         return import_module("pyarrow").Table.from_batches([X])
     if hasattr(X, "__arrow_c_stream__") and not any(hasattr(X, name) for name in ("iloc", "iter_columns", "column_names")):
         return needed("pyarrow", "arrow", f"X of the type {type(X).__name__}").table(X)
+    return without_mask(X)
+
+
+def without_mask(X):
+    """A masked array, or a list of them, as an array of numbers with NaN, or of objects with None, in its masked cells.
+
+    Anything else is returned as it is.
+    """
+    X = _as_masked(X)
     if not isinstance(X, np.ma.MaskedArray):
         return X
     if not np.ma.is_masked(X):

@@ -5,9 +5,10 @@ from functools import cached_property
 import numpy as np
 from scipy.stats import rankdata
 
+from dforest.config import on_host
 from dforest.estimators.data.labels import is_number
 from dforest.estimators.data.survival import check_events, look_at_survival
-from dforest.estimators.data.tables import factorise, given_rows
+from dforest.estimators.data.tables import factorise, without_mask
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.inspection.table.cells import Cells, numbered
 from dforest.inspection.table.finding import Finding, short
@@ -208,7 +209,7 @@ def is_survival(y):
 
 def targets_of(y, n_rows, task):
     """The outputs of y: list of `Target`."""
-    values = np.asarray(given_rows(y))
+    values = np.asarray(without_mask(on_host(y)))
     if values.ndim not in (1, 2) or len(values) != n_rows:
         raise ValueError(f"y has the shape {values.shape}; allowed are {n_rows} rows, as X has, of one or more columns")
     columns, targets = [values] if values.ndim == 1 else list(values.T), []
