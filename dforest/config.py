@@ -3,11 +3,15 @@
 Arrays *on a device* are those that `dforest.backends` knows, such as CuPy's, PyTorch's, JAX's and dpnp's.
 """
 
+import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
 
+import numpy as np
+
 from dforest.backends import functions_for, is_on_device
+from dforest.backends.foreign import library_of
 from dforest.spmd.communicator import ALONE, Communicator
 
 _queue = ContextVar("dforest_queue", default=None)
@@ -91,13 +95,25 @@ def queue_of(*arrays):
 
 
 def on_host(array):
-    """An array on a device as a NumPy array; anything else as it is."""
-    return functions_for(array).on_host(array) if is_on_device(array) else array
+    """An array on a device, or of another library than NumPy, as a NumPy array; anything else, such as a frame, as it is."""
+    if is_on_device(array):
+        return functions_for(array).on_host(array)
+    if isinstance(array, np.ndarray) or not hasattr(array, "__dlpack__"):
+        return array
+    if not hasattr(array, "__array__"):
+        return np.from_dlpack(array)
+    return array if library_of(array) is None else np.asarray(array)  # a column of pyarrow has DLPack, too
 
 
 def in_kind(X, result):
     """A result computed from X, as an array of the library that made X; if X lies on a queue, on that queue.
 
-    An array of labels that are not numbers stays a NumPy array.
+    For X on the host, it is a NumPy array unless scikit-learn's setting ``array_api_dispatch`` asks for one of X's library. An
+    array of labels that are not numbers stays a NumPy array.
     """
-    return functions_for(X).like(X, result) if is_on_device(X) else result
+    if is_on_device(X):
+        return functions_for(X).like(X, result)
+    if isinstance(X, np.ndarray) or result.dtype.kind not in "biuf" or "sklearn" not in sys.modules:
+        return result
+    library = library_of(X) if sys.modules["sklearn"].get_config()["array_api_dispatch"] else None
+    return result if library is None else library.from_dlpack(result)

@@ -36,9 +36,9 @@ MAY_IMPORT = {
     "backends": {"backends"},
     # A backend: what it implements, and the source of the kernels.
     "backends.host": {"backends.host", "core.threads", *BACKEND},
-    "backends.cuda": {"backends.cuda", "backends.devices", "backends.strided", *BACKEND},
-    "backends.sycl": {"backends.devices", "backends.strided", "backends.sycl", *BACKEND},
-    "backends.strided": set(),
+    "backends.cuda": {"backends.cuda", "backends.devices", "backends.foreign", *BACKEND},
+    "backends.sycl": {"backends.devices", "backends.foreign", "backends.sycl", *BACKEND},
+    "backends.foreign": set(),
     "estimators.boosting.early_stopping": CORE,
     "estimators.boosting.loop": {"engines.fitting", "spmd.communicator", *CORE},
     "estimators.boosting.losses": {"spmd.communicator", *CORE},

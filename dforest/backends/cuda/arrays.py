@@ -4,15 +4,13 @@ What comes in is borrowed; what goes out is owned by the arrays that are made of
 GPU's context is waited for: not all libraries say on which stream they fill it.
 """
 
-from importlib import import_module
-
 import numpy as np
 
 from dforest.backends.cuda.devices import device_of
 from dforest.backends.cuda.dlpack import layout_of
 from dforest.backends.cuda.driver import bindings, call, count_devices
 from dforest.backends.cuda.memory import CudaArray
-from dforest.backends.strided import contiguous, from_lowest
+from dforest.backends.foreign import contiguous, from_lowest, library_of
 
 
 def queue_of(array):
@@ -70,16 +68,8 @@ def like(array, result):
         if result.dtype.kind not in "biuf":
             return result
         result = queue_of(array).array(result)
-    result, library = result.for_others(), _library(array)
+    result, library = result.for_others(), library_of(array)
     return result if library is None else library.from_dlpack(result)
-
-
-def _library(array):
-    """The library of an array, which takes others by DLPack; None: results stay dforest's."""
-    if hasattr(array, "__array_namespace__"):
-        return array.__array_namespace__()
-    packages = (kind.__module__.partition(".")[0] for kind in type(array).__mro__ if kind is not object)
-    return next((library for library in map(import_module, packages) if hasattr(library, "from_dlpack")), None)
 
 
 def _layout(array):

@@ -11,7 +11,7 @@ from libc.stdlib cimport free, malloc
 
 import numpy as np
 
-from dforest.backends.strided import contiguous
+from dforest.backends.foreign import contiguous
 
 CUDA = 2       # kDLCUDA
 KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}   # by the codes of types

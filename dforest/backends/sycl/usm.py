@@ -7,7 +7,7 @@ from importlib import import_module
 
 import numpy as np
 
-from dforest.backends.strided import contiguous, from_lowest
+from dforest.backends.foreign import contiguous, from_lowest
 from dforest.backends.sycl.devices import find_device
 
 

@@ -457,8 +457,9 @@ class BoostingEstimator(CallbackSupportMixin, TreeModel, BoostedTrees):
             is that of more than two classes, where each iteration has a tree for each class, and of several bags.
         """
         n_iterations = self._count_iterations(n_iter)
-        leaves = self._leaves(X)[:, : n_iterations * self.n_trees_per_iteration_]
-        return leaves if self.n_trees_per_iteration_ == 1 else leaves.reshape(len(leaves), -1, self.n_trees_per_iteration_)
+        leaves = on_host(self._leaves(X))[:, : n_iterations * self.n_trees_per_iteration_]
+        leaves = leaves if self.n_trees_per_iteration_ == 1 else leaves.reshape(len(leaves), -1, self.n_trees_per_iteration_)
+        return in_kind(X, np.ascontiguousarray(leaves))
 
     def shap_values(self, X, background=None, *, n_iter=None, sparse_output=False):
         """Compute Shapley values: how much each feature of a row adds to the raw prediction for the row.

@@ -82,7 +82,8 @@ def test_rows_of_other_forms(device, to_gpu):
 
 def test_forests_are_grown_where_rows_lie(device, to_gpu):
     X, y = load_diabetes(return_X_y=True)
-    for model in (RandomForestRegressor(3, random_state=0, oob_score=True), HistGradientBoostingRegressor(max_iter=3, random_state=0)):
+    forest = RandomForestRegressor(3, random_state=0, oob_score=True)
+    for model in (forest, HistGradientBoostingRegressor(max_iter=3, random_state=0)):
         before = device.n_launches
         there = clone(model).fit(to_gpu(X), to_gpu(y))
         assert device.n_launches > before and there.fit_report_.device == device.name
