@@ -327,8 +327,9 @@ cdef class DataView:
 
     cpdef int add_rows(self, int n_threads) except -1:
         """Have the codes by row, unless there are: after `add_buckets`, and before threads share the data; none is sparse."""
-        if self.rows is None:
-            self.rows = RowCodes.of(self.columns, self.n_features, self.n_rows, n_threads)
+        with cython.critical_section(self):
+            if self.rows is None:
+                self.rows = RowCodes.of(self.columns, self.n_features, self.n_rows, n_threads)
         return 0
 
 

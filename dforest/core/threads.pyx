@@ -34,6 +34,7 @@ import os
 import threading
 import time
 from _thread import start_new_thread
+from collections import deque
 
 cimport cython
 cimport openmp
@@ -73,6 +74,9 @@ cdef double LONG_WORK = 2e9           # work, for each thread, of a task that is
 cdef enum:
     NAP = 50_000              # microseconds that the main thread sleeps without looking for signals
 
+cdef enum Where:
+    AUTO, REGIONS, POOL
+
 # An `Item` for a caller that looks at the answer -1 itself, where Cython would raise the exception.
 ctypedef int (*Silent)(void* context, Py_ssize_t item, WorkerContext* worker) noexcept nogil
 
@@ -93,8 +97,9 @@ def interrupt(exception):
     exception : BaseException or None
         None takes back an exception that has not been raised yet.
     """
-    global interruption
-    interruption = exception
+    interruptions.clear()
+    if exception is not None:
+        interruptions.append(exception)
 
 
 def openmp_threads():
@@ -110,7 +115,7 @@ cdef class Pool:
     cdef Task* tasks                    # tasks that want workers, the oldest first
     cdef PoolThread* idle                 # workers that sleep
     cdef int n_idle
-    cdef int n_workers, most          # workers that there are, and that there may be; changed with the interpreter's lock
+    cdef int n_workers, most          # workers that there are or that are being started, and that there may be
 
     def __cinit__(self):
         self.lock = PyThread_allocate_lock()
@@ -129,7 +134,7 @@ cdef class Pool:
         cdef PoolThread worker
         worker.wake_lock = PyThread_allocate_lock()
         if worker.wake_lock == NULL:
-            self.n_workers -= 1
+            self.count_workers(-1)
             return
         with nogil:
             PyThread_acquire_lock(worker.wake_lock, WAIT_LOCK)
@@ -138,20 +143,27 @@ cdef class Pool:
 
     cdef int staff(self, int n_wanted) except -1:
         """Start workers until `n_wanted` are idle, as far as there may be more workers and the system grants threads."""
-        cdef int n_idle
-        self.most = max(self.most, n_wanted)
+        cdef int n_new
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
-        n_idle = self.n_idle
+        self.most = max(self.most, n_wanted)
+        n_new = max(0, min(n_wanted - self.n_idle, self.most - self.n_workers))
+        self.n_workers += n_new
         PyThread_release_lock(self.lock)
-        while n_idle < n_wanted and self.n_workers < self.most:
-            try:
+        try:
+            while n_new > 0:
                 with unbound():        # a worker would inherit the caller's few cores
                     start_new_thread(self.serve, ())
-            except (RuntimeError, MemoryError):
-                break
-            self.n_workers += 1
-            n_idle += 1
+                n_new -= 1
+        except (RuntimeError, MemoryError):
+            pass
+        finally:
+            self.count_workers(-n_new)
         return 0
+
+    cdef void count_workers(self, int n_more) noexcept:
+        PyThread_acquire_lock(self.lock, WAIT_LOCK)
+        self.n_workers += n_more
+        PyThread_release_lock(self.lock)
 
     cdef void wake(self, int most) noexcept nogil:
         """Wake at most `most` idle workers. The caller holds the lock."""
@@ -244,7 +256,7 @@ def use(name=None):
     name = os.environ.get("DFOREST_THREADS", "auto") if name is None else name
     if name not in ("auto", "openmp", "pool"):
         raise ValueError(f'DFOREST_THREADS={name!r}; allowed are "openmp", "pool" and, the default, "auto"')
-    where = name
+    where = Where.POOL if name == "pool" else Where.REGIONS if name == "openmp" else Where.AUTO
 
 
 def share_runtime():
@@ -258,7 +270,7 @@ def count_regions():
     return n_regions
 
 
-cdef str where                    # of `use`
+cdef Where where                  # of `use`
 cdef int n_kept = 1               # threads of the last region, the main thread included
 cdef int n_in_region = 0          # threads of the region that is open; 0: none is
 cdef double last_region = 0.0     # when it ended
@@ -266,7 +278,7 @@ cdef int64_t n_regions = 0
 cdef bint shares_runtime = False  # of `share_runtime`
 df_watch_forks()
 use()
-cdef object interruption = None   # what the main thread is to raise
+cdef object interruptions = deque()   # what the main thread is to raise: one exception or none
 cdef Pool pool
 cdef Task nobody               # a task without items, never stopped: all is 0
 cdef unsigned long main_thread
@@ -341,9 +353,9 @@ cdef void be_member(Pool own, Task* task, int number) noexcept nogil:
 
 cdef int region_for(double work, int n) except -1:
     """How many threads the next task has in a region, of at most n; 0: it has workers of the pool."""
-    if where == "pool" or df_task != NULL or n_in_region > 0:
+    if where == Where.POOL or df_task != NULL or n_in_region > 0:
         return 0
-    if where == "auto" and (work < LONG_WORK * n or shares_runtime):
+    if where == Where.AUTO and (work < LONG_WORK * n or shares_runtime):
         return 0
     if PyThread_get_thread_ident() != main_thread or not df_may_open(n) or binds_to_fewer(df_bound_cores()):
         return 0
@@ -366,8 +378,9 @@ cdef int parallel_for(Item do_item, void* context, Py_ssize_t n_items, int n_thr
     cdef Pool own = pool
     cdef int n
     memset(&task, 0, sizeof(Task))
-    if df_task != NULL and n_in_region > 0:        # the threads of the region count
-        n_threads = max(1, n_threads + 1 - n_in_region)
+    n = df_glance(n_in_region)             # which the main thread may be about to change
+    if df_task != NULL and n > 0:          # the threads of the region count
+        n_threads = max(1, n_threads + 1 - n)
     if n_threads < 2 or n_items < 2:
         worker.task = &task
         worker.number = 0
@@ -388,13 +401,14 @@ cdef int parallel_for(Item do_item, void* context, Py_ssize_t n_items, int n_thr
     try:
         n = region_for(work, task.n_wanted + 1)
         if n > 0:
-            n_kept = n_in_region = n   # the runtime ends threads that a region does not have
+            n_kept = n                 # the runtime ends threads that a region does not have
+            df_set(n_in_region, n)
             n_regions += 1
             with nogil:
                 PyThread_acquire_lock(task.done, WAIT_LOCK)
                 with parallel(num_threads=n):
                     be_member(own, &task, openmp.omp_get_thread_num())
-            n_in_region = 0
+            df_set(n_in_region, 0)
             last_region = time.monotonic()
         else:
             own.staff(task.n_wanted)
@@ -467,10 +481,12 @@ cdef int check_signals() except -1 nogil:
 
 cdef int handle_signals() except -1:
     """Handle signals, and raise what was handed to `interrupt`; for the main thread."""
-    global interruption
     PyErr_CheckSignals()
-    if interruption is not None:
-        exception, interruption = interruption, None
+    if interruptions:
+        try:
+            exception = interruptions.pop()
+        except IndexError:                 # another thread has taken it back
+            return 0
         raise exception
     return 0
 

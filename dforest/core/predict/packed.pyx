@@ -133,12 +133,13 @@ cdef class PackedForest:
 
     def node_numbers(self, int n_threads=1):
         """The node in each slot: ndarray of shape (n_nodes + n_trees,), dtype uint32; made at the first call."""
-        if self.node_numbers_ is None:
-            self.read_nodes()              # which checks them against what was stored
-            numbers = node_numbers(&self.forest, self.n_trees, n_threads)
-            numbers.setflags(write=False)
-            self.node_numbers_ = numbers
-        return self.node_numbers_
+        with cython.critical_section(self):
+            if self.node_numbers_ is None:
+                self.read_nodes()          # which checks them against what was stored
+                numbers = node_numbers(&self.forest, self.n_trees, n_threads)
+                numbers.setflags(write=False)
+                self.node_numbers_ = numbers
+            return self.node_numbers_
 
     def mean(self, X not None, int n_threads):
         """The mean over trees of the values of the leaves that each row reaches; or the baseline, and their sum.
@@ -312,9 +313,10 @@ cdef class PackedForest:
         n_stored = <double> (rows.sparse.starts[rows.n] - rows.sparse.starts[0])
         if n_stored > skips_up_to * rows.n * self.n_features:
             return 0
-        if self.paths_ is None:
-            self.paths_ = zero_paths(&self.forest, self.n_trees, n_threads)
-        rows.paths = self.paths_
+        with cython.critical_section(self):
+            if self.paths_ is None:
+                self.paths_ = zero_paths(&self.forest, self.n_trees, n_threads)
+            rows.paths = self.paths_
         return 0
 
     cdef int walk_zero_paths(self, Py_ssize_t t, Rows rows, const Descent* down, WorkerContext* worker) except -1 nogil:
