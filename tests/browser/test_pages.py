@@ -78,7 +78,7 @@ def browser():
     with playwright.sync_playwright() as running:
         opened = running.chromium.launch(
             executable_path=BROWSER,
-            args=["--no-sandbox", *(f"--disable-{name}" for name in ("gpu", "background-networking", "component-update", "sync"))],
+            args=["--no-sandbox", *(f"--disable-{name}" for name in ("gpu", "background-networking", "sync"))],
         )
         yield opened
         opened.close()
