@@ -3,12 +3,14 @@
 import importlib
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from helpers.walker import Walker
+from scipy.sparse import csr_matrix
 
 from dforest import (
     DecisionTreeClassifier,
@@ -506,3 +508,22 @@ def test_threads_share_packing(case, monkeypatch):
     assert forest.is_packed()
     check_equal(forest.packed().arrays(), expected.forest_.packed().arrays())
     np.testing.assert_array_equal(forest.packed().node_numbers(3), expected.forest_.packed().node_numbers())
+
+
+def test_what_is_made_at_the_first_prediction_is_made_by_one_thread():
+    """Zero paths and the numbers of nodes, which a forest keeps: by threads that ask at the same moment."""
+    rng = np.random.default_rng(0)
+    X = csr_matrix(rng.random((300, 40)) * (rng.random((300, 40)) < 0.05))
+    stored = pickle.dumps(RandomForestClassifier(20, random_state=0).fit(X, rng.integers(0, 2, 300)))
+    model = pickle.loads(stored)
+    expected, leaves = model.predict_proba(X), model.apply(X)
+    for _ in range(5):
+        fresh, gate = pickle.loads(stored), Barrier(4)
+
+        def asked(number, fresh=fresh, gate=gate):
+            gate.wait()
+            return (fresh.predict_proba if number % 2 else fresh.apply)(X)
+
+        with ThreadPoolExecutor(4) as threads:
+            for number, found in enumerate(threads.map(asked, range(4))):
+                np.testing.assert_array_equal(found, expected if number % 2 else leaves)
