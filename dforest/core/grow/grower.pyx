@@ -57,7 +57,7 @@ from dforest.core.grow.open_node cimport first_node, set_children
 from dforest.core.grow.records cimport partition_by_test, partition_summing, partition_together
 from dforest.core.team cimport TeamTask
 from dforest.core.grow.tree cimport (
-    begin_part, begin_tree, end_part, free_records, note_leaf, number_records, reserve_records,
+    begin_part, begin_tree, end_part, free_records, number_records, reserve_records,
 )
 from dforest.core.sampling cimport WithLabelOrder
 from dforest.core.search.sums cimport NO_SUMS
@@ -548,11 +548,7 @@ cdef class Grower:
         """
         cdef Py_ssize_t number
         if split.feature < 0:
-            note_leaf(self.tree_records, &self.node)
-            if self.writer.lists_classes:
-                self.decision.list_leaf(&self.node, open_node.parent, open_node.is_right, self.writer)
-            else:
-                self.decision.store_leaf(&self.node, self.writer.add_leaf(open_node.parent, open_node.is_right))
+            self.decision.write_leaf(&self.node, open_node.parent, open_node.is_right, self.writer)
             return -1
         if self.splitter.needs_path_features:
             self.path.add(split.feature, open_node.at.depth)

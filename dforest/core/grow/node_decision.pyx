@@ -18,6 +18,7 @@ from libc.math cimport INFINITY, NAN, ldexp
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
+from dforest.core.grow.tree cimport note_leaf
 from dforest.core.loops cimport (
     DF_SMALL, DF_SMALL_BINARY, DF_SMALL_SLOTS, DF_SMALL_SUMS, DF_UNORDERED_DRAWS, df_small_node, loops,
 )
@@ -35,7 +36,7 @@ from dforest.rules.node cimport (
 )
 from dforest.rules.class_fractions cimport df_bound_fraction
 from dforest.rules.weights cimport (
-    df_draws_word, df_finalize_weights, df_fine_shift, df_low_weight_below, df_node_weight, df_parts_of, df_shifted_exact,
+    df_finalize_weights, df_fine_shift, df_low_weight_below, df_node_weight, df_parts_of, df_shifted_exact,
     df_weight_parts, df_weight_quantiser_of, df_weight_shift,
 )
 
@@ -157,16 +158,16 @@ cdef class NodeDecision:
             raise SplitterError(f"{type(splitter).__name__}.attach must call the method of its base class")
         self.sets = np.array([(own.start, own.stop) for own in objective.weight_columns], np.int64)
         self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
+        self.low = <int64_t*> malloc(self.n_weights * sizeof(int64_t))
         self.high = <int64_t*> malloc(self.n_weights * sizeof(int64_t))
-        self.words = <int64_t*> malloc((1 + self.n_weights) * sizeof(int64_t))
         self.inner_values = <double*> malloc(self.n_node_values * sizeof(double))
-        if self.statistics == NULL or self.high == NULL or self.words == NULL or self.inner_values == NULL:
+        if self.statistics == NULL or self.low == NULL or self.high == NULL or self.inner_values == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
         free(self.statistics)
+        free(self.low)
         free(self.high)
-        free(self.words)
         free(self.inner_values)
 
     cdef int enter(self, const TreeRecords* tree_records) except -1 nogil:
@@ -286,67 +287,49 @@ cdef class NodeDecision:
         for o in range(n_values):
             node_values[o] = df_clip(node_values[o], node.lower, node.upper)
         node_values[n_values] = 0.0 if node.is_pure else self.criterion.node_impurity(node)
-        if not self.criterion.is_built_in:
-            for o in range(self.n_node_values):
-                if not -INFINITY < node_values[o] < INFINITY:
-                    refuse_node_value(self.criterion, node_values[o], o == n_values)
+        if self.criterion.is_built_in:
+            return 0
+        for o in range(self.n_node_values):
+            if not -INFINITY < node_values[o] < INFINITY:
+                refuse_node_value(self.criterion, node_values[o], o == n_values)
         return self.criterion.check()
 
-    cdef int store_leaf(self, Node* node, int64_t* words) except -1 nogil:
-        cdef Py_ssize_t k
+    cdef int write_leaf(self, Node* node, Py_ssize_t parent, bint is_right, TreeWriter writer) except -1 nogil:
+        cdef int64_t* words = writer.add_leaf(parent, is_right)
+        cdef const int64_t* weight
+        cdef const int32_t* classes = NULL     # of these weights, if they are not those of all
+        cdef Py_ssize_t k, n = self.n_weights
+        note_leaf(self.tree_records, node)
         if self.splitter.has_own_leaves:
             self.splitter.open_leaf(node)
+        words[0] = node.statistics[0]
+        weight = node.statistics + self.first_weight
         if node.exact_weight != NULL:
-            self.store_weights(node, words)
-        else:
-            words[0] = node.statistics[0]
-            if self.criterion.is_compact:
-                memset(words + 1, 0, self.n_weights * sizeof(int64_t))
-                for k in range(2, self.criterion.n_words):
-                    words[1 + self.criterion.present[k - 2]] = node.statistics[k]
-                return 0
-            for k in range(self.n_weights):
-                words[1 + k] = node.statistics[self.first_weight + k]
+            words[0] = self.add_weights(node)
+            weight = self.low
+        elif self.criterion.is_compact:
+            classes, n = self.criterion.present, self.criterion.n_words - 2
+        if writer.lists_classes:
+            words[1] = writer.list_classes(weight, classes, n)
+            return 0
+        if classes != NULL:
+            memset(words + 1, 0, self.n_weights * sizeof(int64_t))
+        for k in range(n):
+            words[1 + (classes[k] if classes != NULL else k)] = weight[k]
         if self.bounds_fractions:
             df_bound_fraction(words, node.lower, node.upper)
         return self.find_node_values(node, <double*> &words[1 + self.n_weights]) if self.keeps_values else 0
 
-    cdef int list_leaf(self, Node* node, Py_ssize_t parent, bint is_right, TreeWriter writer) except -1 nogil:
-        cdef bint is_compact = self.criterion.is_compact and node.exact_weight == NULL
-        cdef const int64_t* weight = self.words + 1
-        cdef Py_ssize_t k, n = self.n_weights
-        cdef int64_t* leaf = writer.add_leaf(parent, is_right)
-        cdef int64_t* entries
-        if self.splitter.has_own_leaves:
-            self.splitter.open_leaf(node)
-        leaf[0] = node.statistics[0]
-        if node.exact_weight != NULL:
-            self.store_weights(node, self.words)
-            leaf[0] = self.words[0]
-        elif is_compact:
-            weight, n = node.statistics + 2, self.criterion.n_words - 2
-        else:
-            weight = node.statistics + self.first_weight
-        entries = writer.add_entries(n)
-        leaf[1] = 0
-        for k in range(n):
-            if weight[k] != 0:
-                entries[2 * leaf[1]] = self.criterion.present[k] if is_compact else k
-                entries[2 * leaf[1] + 1] = weight[k]
-                leaf[1] += 1
-        writer.n_entries += leaf[1]
-        return 0
-
-    cdef void store_weights(self, Node* node, int64_t* words) noexcept nogil:
-        """Say how many draws a leaf has, and its weights by a shift of its own."""
+    cdef int64_t add_weights(self, Node* node) noexcept nogil:
+        """Add up a leaf's exact weights by a shift of its own; return its draws, with this shift."""
         cdef Py_ssize_t i, o, n_outputs = self.criterion.n_outputs
         cdef const Record* record
         cdef const int32_t* targets
         cdef df_quantiser weight_quantiser
         cdef df_weight_parts weight
-        cdef int64_t* low = words + 1
+        cdef int64_t* low = self.low
         cdef int64_t* high = self.high
-        cdef int excess = 0
+        cdef int64_t draws_word = 0
         self.set_fine_shift(node)
         weight_quantiser = df_weight_quantiser_of(node.fine_shift)
         for i in range(self.n_weights):
@@ -364,8 +347,8 @@ cdef class NodeDecision:
                 high[record.target if self.n_weights > 1 else 0] += weight.high
         for o in range(self.sets.shape[0]):
             i = self.sets[o, 0]
-            excess = df_finalize_weights(low + i, high + i, self.sets[o, 1] - i, low + i)
-        words[0] = df_draws_word(node.statistics[0], node.fine_shift - excess)
+            draws_word = df_finalize_weights(node.statistics[0], node.fine_shift, low + i, high + i, self.sets[o, 1] - i, low + i)
+        return draws_word
 
 
 cdef enum:
@@ -498,10 +481,13 @@ cdef class SmallSubtree:
 
     cdef int write(self, const Node* node, const OpenNode* open_node, TreeWriter writer) except -1 nogil:
         """Append the nodes to the tree."""
-        cdef Py_ssize_t base = writer.n_nodes, parent, i, k, at
+        cdef Py_ssize_t base = writer.n_nodes, parent, k
         cdef const df_small_node* found
         cdef bint is_right
         cdef Split split
+        cdef Record records[DF_SMALL]
+        cdef Node leaf = node[0]
+        leaf.records = records
         split.payload = NULL
         for k in range(self.small.n_nodes):
             found = &self.small.nodes[k]
@@ -517,46 +503,35 @@ cdef class SmallSubtree:
                 self.splitter.store_split(node, &split)
                 writer.add_inner(parent, is_right, &split)
                 continue
-            self.write_leaf(node, k, writer.add_leaf(parent, is_right))
-            if self.tree_records.rows != NULL:
-                at = node.at.first + found.first
-                for i in range(found.n):
-                    self.tree_records.rows[at + i] = data_row(node.rows, self.small.row[self.small.order[found.first + i]])
-                    self.tree_records.is_first[at + i] = i == 0
+            self.open_leaf(node, found, &leaf)
+            self.decision.write_leaf(&leaf, parent, is_right, writer)
         return 0
 
-    cdef int write_leaf(self, const Node* node, Py_ssize_t k, int64_t* words) except -1 nogil:
-        """Say what the k-th node keeps as a leaf. OUT words : [Objective.n_leaf_words]"""
-        cdef df_small_subtree* small = self.small
-        cdef const df_small_node* found = &small.nodes[k]
-        cdef const uint8_t* run = &small.order[found.first]
-        cdef Record records[DF_SMALL]
-        cdef Node leaf
+    cdef int open_leaf(self, const Node* node, const df_small_node* found, Node* leaf) except -1 nogil:
+        """Open a leaf, given the subtree's node. INOUT leaf : with this node's fields, and memory for its records"""
+        cdef const uint8_t* run = &self.small.order[found.first]
+        cdef int64_t* statistics = self.decision.statistics
+        cdef bint has_classes = self.words != DF_SMALL_SUMS
+        cdef int64_t n_draws = 0
+        cdef Record* record
         cdef Sums unknown
         cdef Py_ssize_t i
-        cdef int64_t n_draws = 0
-        if self.words != DF_SMALL_SUMS:
-            for i in range(small.n_classes):
-                words[1 + i] = 0
-            for i in range(found.n):
-                n_draws += small.count[run[i]]
-                words[1 + small.target[run[i]]] += small.count[run[i]]
-            words[0] = n_draws
-            return 0
-        if found.is_pure:
-            for i in range(found.n):
-                n_draws += small.count[run[i]]
-            words[0] = words[1] = n_draws
-            (<double*> words)[2] = df_clip(small.y[run[0]], node.lower, node.upper)
-            (<double*> words)[3] = 0.0
-            return 0
-        leaf = node[0]
-        leaf.records = records
-        leaf.n = found.n
-        leaf.scale = small.scales[found.scale]
+        for i in range(self.small.n_classes):
+            statistics[2 + i] = 0
         for i in range(found.n):
-            records[i] = node.records[run[i]]
-            records[i].target = small.target[run[i]]
+            record = &leaf.records[i]
+            record[0] = node.records[run[i]]
+            record.target = self.small.target[run[i]]
+            n_draws += record.count
+            if has_classes:
+                statistics[2 + record.target] += record.count
+        leaf.at.first = node.at.first + found.first
+        leaf.n = found.n
+        leaf.is_pure = found.is_pure
+        leaf.statistics = statistics
+        statistics[0] = statistics[1] = n_draws
+        if has_classes or found.is_pure:       # nobody asks for the sum of equal targets
+            return 0
+        leaf.scale = self.small.scales[found.scale]
         unknown.kind = NO_SUMS
-        self.decision.open(&leaf, False, &unknown)
-        return self.decision.store_leaf(&leaf, words)
+        return self.decision.open(leaf, False, &unknown)
