@@ -87,8 +87,8 @@ cdef class Drawing:
     cdef void write_record(self, uint32_t row, uint32_t count, Record* out) noexcept nogil
 
 
-# By codes: a record goes left up to the code of the split, or by its category. Adds up either side's draws by the way, unless their
-# kind is NO_SUMS; else the node is open.
+# By codes: a record goes left up to the code of the split, or by its category. Adds up either side's draws by the way, for which
+# the node is open, unless their kind is NO_SUMS.
 # IN leader : NULL: the caller is alone; n_words : of a statistic
 # INOUT left, right : of one kind, on either side
 cdef Py_ssize_t partition(const Node* node, const Column* column, const Split* split, const Leader* leader, Py_ssize_t n_words,

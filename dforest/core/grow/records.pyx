@@ -19,7 +19,8 @@ place where it does belong moves on. Records a, b, c, d, of which b and d go lef
     d         left     b d c d        a c d
                        b d a c                     the records of scratch[0, n_right) follow
 
-The draws that go left are added up by the way; the right side has the node's others.
+The draws that go left are added up by the way; the right side has the node's others. What several threads add up, chunk by
+chunk, are integers: their sums are those of one thread.
 """
 cimport cython
 from libc.stdint cimport uint8_t, uint16_t, uint64_t
@@ -328,7 +329,7 @@ cdef struct Sides:                 # of records that are being partitioned: see 
 
 
 cdef inline void put_on_sides(Sides* sides, const Record* records, Py_ssize_t n, uint64_t mask, Sums* left) noexcept nogil:
-    """Move the next records, at most DF_MASKED, a bit of the mask for each. INOUT left : what goes left is added, if it has a kind"""
+    """Move the next records, at most DF_MASKED, of which the mask tells which go left. INOUT left : their draws are added"""
     cdef int gone = loops.divide(records, <int> n, mask, left.kind, sides.records + sides.n_left, sides.scratch + sides.n_right,
                                  left.word)
     sides.n_left += gone
