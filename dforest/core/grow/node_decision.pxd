@@ -1,13 +1,11 @@
-"""What becomes of a node, or of a small subtree, and checks of what classes from elsewhere answer: see node_decision.pyx."""
+"""What becomes of a node, and checks of what classes from elsewhere answer: see node_decision.pyx."""
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from dforest.core.data cimport DataView
-from dforest.core.grow.open_node cimport OpenNode
 from dforest.core.grow.tree cimport TreeRecords
-from dforest.core.loops cimport df_small_node, df_small_subtree
 from dforest.core.search.criterion cimport Criterion
-from dforest.core.search.splitter cimport RandomSplitter, Splitter
+from dforest.core.search.splitter cimport Splitter
 from dforest.core.tree.writer cimport TreeWriter
 from dforest.core.search.sums cimport Sums, SumsKind
 from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Split, data_code, number_at
@@ -102,30 +100,3 @@ cdef class NodeDecision:
     cdef int64_t add_weights(self, Node* node) noexcept nogil
     cdef bint breaks_rules(self, const Node* node) noexcept nogil
     cdef bint is_leaf(self, const Node* node) noexcept nogil
-
-
-@cython.final
-cdef class SmallSubtree:
-    cdef DataView data
-    cdef NodeDecision decision
-    cdef Splitter splitter
-    cdef readonly Py_ssize_t max_records  # of a small subtree; 0: there are none
-    cdef bint is_random            # cuts are random, else the best ones
-    cdef int words                 # what the words of records are: see unordered.h
-    cdef const TreeRecords* tree_records        # of the tree at hand, lent
-    cdef df_small_subtree* small
-    cdef void* memory              # of `small`
-
-    cdef inline bint takes(self, Py_ssize_t n) noexcept nogil:
-        """Whether a subtree of n records may be grown here."""
-        return n <= self.max_records
-
-    # Begin a tree, or a part of one.
-    cdef void enter(self, const TreeRecords* tree_records) noexcept nogil
-
-    # Write the subtree of a node, of which all is known but its statistics. False: it has too many draws, and nothing is written.
-    cdef bint grow(self, const OpenNode* open_node, const Node* node, TreeWriter writer) except -1 nogil
-
-    cdef bint load(self, const Node* node) noexcept nogil
-    cdef int write(self, const Node* node, const OpenNode* open_node, TreeWriter writer) except -1 nogil
-    cdef int open_leaf(self, const Node* node, const df_small_node* found, Node* leaf) except -1 nogil
