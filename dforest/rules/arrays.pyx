@@ -36,7 +36,7 @@ from dforest.rules.records cimport (
 )
 from dforest.rules.class_fractions cimport df_bound_fraction
 from dforest.rules.weights cimport (
-    df_draws_word, df_finalize_weights, df_fine_shift, df_node_weight, df_offset_bits, df_parts_of, df_parts_value,
+    df_finalize_weights, df_fine_shift, df_node_weight, df_offset_bits, df_parts_of, df_parts_value,
     df_shift_if_low_weight, df_shifted_exact, df_weight_parts, df_weight_quantiser_of,
 )
 
@@ -103,12 +103,12 @@ def finalize_classes(int64_t[:, ::1] words not None, int64_t[:, ::1] high not No
         The classes of each output.
     """
     cdef Py_ssize_t i, first, n
-    cdef int excess = 0
+    cdef int64_t n_draws
     for i in range(words.shape[0]):
-        for own in columns:                # each has the same weight, and so the same excess
+        n_draws = words[i, 0]
+        for own in columns:
             first, n = own.start, own.stop - own.start
-            excess = df_finalize_weights(&words[i, 1 + first], &high[i, first], n, &words[i, 1 + first])
-        words[i, 0] = df_draws_word(words[i, 0], shifts[i] - excess)
+            words[i, 0] = df_finalize_weights(n_draws, shifts[i], &words[i, 1 + first], &high[i, first], n, &words[i, 1 + first])
 
 
 def bound_fractions(int64_t[:, ::1] words not None, const df_grown[::1] nodes not None):
@@ -442,7 +442,6 @@ def leaf_words(int64_t criterion, const df_grown[::1] nodes not None, const doub
     cdef df_weight_parts parts
     cdef double weight
     cdef bint is_exact = shifts is None
-    cdef int excess
     result = np.empty((nodes.shape[0], 4), np.int64)
     cdef int64_t[:, ::1] out = result
     for i in range(nodes.shape[0]):
@@ -466,8 +465,8 @@ def leaf_words(int64_t criterion, const df_grown[::1] nodes not None, const doub
         out[i, 0] = sums[i, 0]
         out[i, 1] = sums[i, 1]
         if not is_exact:
-            excess = df_finalize_weights(&sums[i, WEIGHT_PARTS], &sums[i, WEIGHT_PARTS + 1], 1, &out[i, 1])
-            out[i, 0] = df_draws_word(sums[i, 0], shift[i] - excess)
+            out[i, 0] = df_finalize_weights(sums[i, 0], shift[i], &sums[i, WEIGHT_PARTS], &sums[i, WEIGHT_PARTS + 1], 1,
+                                            &out[i, 1])
         memcpy(&out[i, 2], &value, sizeof(value))
         memcpy(&out[i, 3], &impurity, sizeof(impurity))
     return result

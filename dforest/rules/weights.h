@@ -118,11 +118,13 @@ static inline int64_t df_without_bits(df_weight_parts sum, int bits) {
     return bits <= DF_LOW_BITS ? (sum.high << (DF_LOW_BITS - bits)) | (sum.low >> bits) : sum.high >> (bits - DF_LOW_BITS);
 }
 
-/* What a leaf keeps of the fine weights of its n classes, or of all of its weight: n = 1. Returns how many of their last bits are
- * left out, so that the sum is below 2^DF_LEAF_WEIGHT_BITS: rounded down, and what that takes off goes to the heaviest one.
+/* What a leaf keeps of the fine weights of its n classes, or of all of its weight: n = 1. So many of their last bits are left out
+ * that the sum is below 2^DF_LEAF_WEIGHT_BITS: rounded down, and what that takes off goes to the heaviest one. Returns the word of
+ * the leaf's draws, which has the shift of what is kept; each output of several has the same weight, and so the same shift.
  *
- * IN low, high : [n] parts of their sums; OUT kept : [n], which may be `low` */
-static inline int df_finalize_weights(const int64_t *low, const int64_t *high, int64_t n, int64_t *kept) {
+ * IN shift : of the fine integers; low, high : [n] parts of their sums; OUT kept : [n], which may be `low` */
+static inline int64_t df_finalize_weights(int64_t n_draws, int32_t shift, const int64_t *low, const int64_t *high, int64_t n,
+                                          int64_t *kept) {
     df_weight_parts total = {0, 0}, own;
     int64_t k, max_weight = 0, rest;
     int bits;
@@ -141,7 +143,7 @@ static inline int df_finalize_weights(const int64_t *low, const int64_t *high, i
         max_weight = kept[k] > kept[max_weight] ? k : max_weight;
     }
     kept[max_weight] += rest;
-    return bits;
+    return df_draws_word(n_draws, shift - bits);
 }
 
 /* The weight of a node whose leaves have shifts of their own is weight * 2^-shift. Sums are below 2^DF_LEAF_WEIGHT_BITS: what is

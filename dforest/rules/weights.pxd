@@ -14,7 +14,6 @@ cdef extern from "rules/weights.h" nogil:
     int df_offset_bits(int64_t n_draws)
     enum:
         DF_DRAWS_BITS
-    int64_t df_draws_word(int64_t n_draws, int32_t shift)
     df_quantiser df_weight_quantiser_of(int32_t shift)
     int64_t df_shifted_exact(const df_quantiser* weight_quantiser, double exact)
     ctypedef struct df_weight_parts:
@@ -22,7 +21,7 @@ cdef extern from "rules/weights.h" nogil:
     df_weight_parts df_parts_of(int64_t weight, uint32_t count)
     df_weight_parts df_both_parts(df_weight_parts a, df_weight_parts b)
     double df_parts_value(df_weight_parts sum)
-    int df_finalize_weights(const int64_t* low, const int64_t* high, int64_t n, int64_t* kept)
+    int64_t df_finalize_weights(int64_t n_draws, int32_t shift, const int64_t* low, const int64_t* high, int64_t n, int64_t* kept)
     uint32_t df_node_weight(const df_quantiser* weight_quantiser, double exact)
     ctypedef struct df_shifted_sum:
         int64_t weight

@@ -16,6 +16,7 @@ SIZES = [1, 2, 3, 100, 8191, 8193, 30_000]
 
 COMPILED = """
 cimport cython
+from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
@@ -23,10 +24,10 @@ from libc.string cimport memset
 from dforest.core.component cimport CONTRACT
 from dforest.core.component import declare_contract
 from dforest.core.data cimport DataView
-from dforest.core.grow.records cimport partition, partition_by_test, partition_summing, partition_together
+from dforest.core.grow.records cimport Leader, partition, partition_by_test
 from dforest.core.team cimport TeamTask, Team
 from dforest.core.search.splitter cimport Splitter
-from dforest.core.search.sums cimport Sums, SumsKind
+from dforest.core.search.sums cimport NO_SUMS, Sums, SumsKind
 from dforest.core.search.packed_sums cimport unpack_sums
 from dforest.core.threads cimport df_glance
 from dforest.core.types cimport CATEGORICAL, CONTINUOUS, Column, Record, Node, Split, df_rows
@@ -58,10 +59,12 @@ def partition_by_codes(uint32_t[:, ::1] draws, codes_t[::1] codes, uint64_t n_co
     cdef Column column
     cdef Node node
     cdef Split split
-    cdef Record* scratch = <Record*> malloc(draws.shape[0] * sizeof(Record))
+    cdef Sums left, right
+    cdef Leader leader = Leader(<PyObject*> team, 0)
     memset(&column, 0, sizeof(Column))
     memset(&node, 0, sizeof(Node))
     memset(&split, 0, sizeof(Split))
+    left.kind = right.kind = NO_SUMS
     column.codes = &codes[0]
     column.width = sizeof(codes_t)
     column.kind = CONTINUOUS if subset is None else CATEGORICAL
@@ -72,25 +75,24 @@ def partition_by_codes(uint32_t[:, ::1] draws, codes_t[::1] codes, uint64_t n_co
     node.records = <Record*> &draws[0, 0]
     node.n = draws.shape[0]
     node.columns = &column
+    node.scratch = <Record*> malloc(node.n * sizeof(Record))
     node.rows = &rows[0] if rows is not None else NULL
     split.code = code
     split.missing_left = missing_left
     split.payload = &subset[0] if subset is not None else NULL
     split.n_payload_words = len(subset) if subset is not None else 0
     try:
-        if team is None:
-            return partition(&node, &column, &split, scratch)
-        return partition_together(team, 0, &node, &column, &split, scratch)
+        return partition(&node, &column, &split, &leader if team is not None else NULL, 0, &left, &right)
     finally:
-        free(scratch)
+        free(node.scratch)
 
 
-def partition_and_sum(uint32_t[:, ::1] draws, uint8_t[::1] codes, uint64_t code, int kind, int64_t[::1] statistics):
+def partition_and_sum(uint32_t[:, ::1] draws, uint8_t[::1] codes, uint64_t code, int kind, int64_t[::1] statistics, Team team):
     cdef Column column
     cdef Node node
     cdef Split split
     cdef Sums left, right
-    cdef Record* scratch = <Record*> malloc(draws.shape[0] * sizeof(Record))
+    cdef Leader leader = Leader(<PyObject*> team, 0)
     memset(&column, 0, sizeof(Column))
     memset(&node, 0, sizeof(Node))
     memset(&split, 0, sizeof(Split))
@@ -101,13 +103,14 @@ def partition_and_sum(uint32_t[:, ::1] draws, uint8_t[::1] codes, uint64_t code,
     node.records = <Record*> &draws[0, 0]
     node.n = draws.shape[0]
     node.columns = &column
+    node.scratch = <Record*> malloc(node.n * sizeof(Record))
     node.statistics = &statistics[0]
     split.code = code
     left.kind = right.kind = <SumsKind> kind
     try:
-        n_left = partition_summing(&node, &column, &split, scratch, statistics.shape[0], &left, &right)
+        n_left = partition(&node, &column, &split, &leader if team is not None else NULL, statistics.shape[0], &left, &right)
     finally:
-        free(scratch)
+        free(node.scratch)
     sides = []
     for sums in (left, right):
         left = sums
@@ -120,19 +123,19 @@ def partition_by_rows(uint32_t[:, ::1] draws, uint64_t[::1] left, uint32_t[::1] 
     cdef ByRow splitter = ByRow()
     cdef Node node
     cdef Split split
-    cdef Record* scratch = <Record*> malloc(draws.shape[0] * sizeof(Record))
     memset(&node, 0, sizeof(Node))
     memset(&split, 0, sizeof(Split))
     splitter.data = data
     node.records = <Record*> &draws[0, 0]
     node.n = draws.shape[0]
+    node.scratch = <Record*> malloc(node.n * sizeof(Record))
     node.rows = &rows[0] if rows is not None else NULL
     split.payload = &left[0]
     split.n_payload_words = left.shape[0]
     try:
-        return partition_by_test(splitter, &node, &split, scratch)
+        return partition_by_test(splitter, &node, &split)
     finally:
-        free(scratch)
+        free(node.scratch)
 
 
 def join(Team team):
@@ -237,6 +240,17 @@ KINDS = {2: 1, 3: 2, 4: 2, 5: 2, 8: 2, 0: 3}  # of sums, by the number of classe
 @pytest.mark.parametrize("n_classes", KINDS)
 @pytest.mark.parametrize("n", [2, 3, 40, 64, 129, 500])
 def test_both_sides_are_added_up(n, n_classes, compiled, each_loops):
+    check_sums(compiled, n, n_classes, None)
+
+
+@pytest.mark.parametrize("n_classes", KINDS)
+def test_a_team_adds_up_both_sides(n_classes, compiled):
+    team = Team(1)  # which cuts the records into chunks as others do
+    assert compiled.join(team)
+    check_sums(compiled, 20_000, n_classes, team)
+
+
+def check_sums(compiled, n, n_classes, team):
     """Draws, weights and classes or the sum of targets, as in plain Python."""
     rng = np.random.default_rng(n + n_classes)
     target = rng.integers(0, n_classes, n) if n_classes else rng.choice([-(2**31) + 1, -5, 0, 1, 2**31 - 1], n)
@@ -255,7 +269,7 @@ def test_both_sides_are_added_up(n, n_classes, compiled, each_loops):
     for cut in (0, 50, 198):
         before = draws.copy()
         total = np.array(statistic(np.ones(n, bool)), np.int64)
-        n_left, sides = compiled.partition_and_sum(draws, codes, cut, KINDS[n_classes], total)
+        n_left, sides = compiled.partition_and_sum(draws, codes, cut, KINDS[n_classes], total, team)
         goes = codes <= cut
         assert n_left == goes.sum()
         assert draws.tolist() == before[np.argsort(~goes, kind="stable")].tolist()

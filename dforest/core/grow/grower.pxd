@@ -5,9 +5,10 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from dforest.core.data cimport DataView
 from dforest.core.grow.subtree_cache cimport SubtreeCache
 from dforest.core.grow.label_order cimport LabelOrder
-from dforest.core.grow.node_decision cimport NodeDecision, SmallSubtree
+from dforest.core.grow.node_decision cimport NodeDecision
 from dforest.core.grow.open_node cimport OpenNode
 from dforest.core.grow.records cimport Drawing
+from dforest.core.grow.small_subtree cimport SmallSubtree
 from dforest.core.team cimport Team
 from dforest.core.grow.tree cimport PathFeatures, TreeRecords
 from dforest.core.search.criterion cimport Criterion

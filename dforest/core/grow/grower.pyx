@@ -48,16 +48,17 @@ given away is memory of its own, which belongs to the team until a member takes 
 """
 cimport cython
 from cpython.pyport cimport PY_SSIZE_T_MAX
+from cpython.ref cimport PyObject
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from dforest.core.grow.subtree_cache cimport make_subtree_caches
 from dforest.core.grow.node_decision cimport refuse_division
 from dforest.core.grow.open_node cimport first_node, set_children
-from dforest.core.grow.records cimport partition_by_test, partition_summing, partition_together
+from dforest.core.grow.records cimport Leader, partition, partition_by_test
 from dforest.core.team cimport TeamTask
 from dforest.core.grow.tree cimport (
-    begin_part, begin_tree, end_part, free_records, note_leaf, number_records, reserve_records,
+    begin_part, begin_tree, end_part, free_records, number_records, reserve_records,
 )
 from dforest.core.sampling cimport WithLabelOrder
 from dforest.core.search.sums cimport NO_SUMS
@@ -434,18 +435,17 @@ cdef class Grower:
         cdef const Node* node = &self.node
         cdef const Column* column = &node.columns[split.feature]
         cdef Column unpacked
+        cdef Leader leader = Leader(<PyObject*> self.team, self.member)
         cdef Py_ssize_t n_left
-        left.sums.kind = right.sums.kind = NO_SUMS
+        left.sums.kind = right.sums.kind = NO_SUMS if self.splitter.has_own_tests else self.decision.sums_of_sides(node)
         if column.stored != NULL:
             unpacked = self.splitter.cuts.stored.unpack(node, column)
             column = &unpacked
         if self.splitter.has_own_tests:
-            n_left = partition_by_test(self.splitter, node, split, node.scratch)
-        elif self.is_parallel(node.n):
-            n_left = partition_together(self.team, self.member, node, column, split, node.scratch)
+            n_left = partition_by_test(self.splitter, node, split)
         else:
-            left.sums.kind = right.sums.kind = self.decision.sums_of_sides(node)
-            n_left = partition_summing(node, column, split, node.scratch, self.criterion.n_words, &left.sums, &right.sums)
+            n_left = partition(node, column, split, &leader if self.is_parallel(node.n) else NULL, self.criterion.n_words,
+                               &left.sums, &right.sums)
         if n_left == 0 or n_left == node.n:
             refuse_division(self.splitter, node, n_left)
         if node.rows == NULL:              # these are the data's rows
@@ -548,11 +548,7 @@ cdef class Grower:
         """
         cdef Py_ssize_t number
         if split.feature < 0:
-            note_leaf(self.tree_records, &self.node)
-            if self.writer.lists_classes:
-                self.decision.list_leaf(&self.node, open_node.parent, open_node.is_right, self.writer)
-            else:
-                self.decision.store_leaf(&self.node, self.writer.add_leaf(open_node.parent, open_node.is_right))
+            self.decision.write_leaf(&self.node, open_node.parent, open_node.is_right, self.writer)
             return -1
         if self.splitter.needs_path_features:
             self.path.add(split.feature, open_node.at.depth)

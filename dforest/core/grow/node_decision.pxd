@@ -1,13 +1,11 @@
-"""What becomes of a node, or of a small subtree, and checks of what classes from elsewhere answer: see node_decision.pyx."""
+"""What becomes of a node, and checks of what classes from elsewhere answer: see node_decision.pyx."""
 cimport cython
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from dforest.core.data cimport DataView
-from dforest.core.grow.open_node cimport OpenNode
 from dforest.core.grow.tree cimport TreeRecords
-from dforest.core.loops cimport df_small_subtree
 from dforest.core.search.criterion cimport Criterion
-from dforest.core.search.splitter cimport RandomSplitter, Splitter
+from dforest.core.search.splitter cimport Splitter
 from dforest.core.tree.writer cimport TreeWriter
 from dforest.core.search.sums cimport Sums, SumsKind
 from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Split, data_code, number_at
@@ -69,8 +67,8 @@ cdef class NodeDecision:
     cdef double* inner_values
     cdef SumsKind sums_kind        # what a partition may add up for the sides to be opened
     cdef int64_t* statistics       # [words of the criterion] of the node opened last
-    cdef int64_t* high             # [n_weights] scratch of `store_weights`
-    cdef int64_t* words            # [1 + n_weights] what a leaf keeps, until it is listed
+    cdef int64_t* low              # [n_weights] scratch of `add_weights`, which leaves there what a leaf keeps
+    cdef int64_t* high             # [n_weights] scratch of `add_weights`
     cdef int64_t[:, ::1] sets      # of each output's weights among those of a leaf, the first one and the one after the last
     cdef const TreeRecords* tree_records        # of the tree at hand, lent
 
@@ -93,42 +91,12 @@ cdef class NodeDecision:
     # Find the values of an open node. OUT node_values : [n_node_values]
     cdef int find_node_values(self, Node* node, double* node_values) except -1 nogil
 
-    # Let the splitter have its way with a leaf's draws, and say what the leaf keeps. OUT words : [Objective.n_leaf_words]
-    cdef int store_leaf(self, Node* node, int64_t* words) except -1 nogil
-
-    # `store_leaf` where leaves have lists of classes: append the leaf, and its list.
-    cdef int list_leaf(self, Node* node, Py_ssize_t parent, bint is_right, TreeWriter writer) except -1 nogil
+    # Note the rows of an open node, let the splitter have its way with its draws, and append it to the tree as a leaf.
+    cdef int write_leaf(self, Node* node, Py_ssize_t parent, bint is_right, TreeWriter writer) except -1 nogil
 
     cdef int find_user_defined_split(self, const Node* node, Split* split) except -1 nogil
     cdef void requantise_weights(self, Node* node) noexcept nogil
     cdef void set_fine_shift(self, Node* node) noexcept nogil
-    cdef void store_weights(self, Node* node, int64_t* words) noexcept nogil
+    cdef int64_t add_weights(self, Node* node) noexcept nogil
     cdef bint breaks_rules(self, const Node* node) noexcept nogil
     cdef bint is_leaf(self, const Node* node) noexcept nogil
-
-
-@cython.final
-cdef class SmallSubtree:
-    cdef DataView data
-    cdef NodeDecision decision
-    cdef Splitter splitter
-    cdef readonly Py_ssize_t max_records  # of a small subtree; 0: there are none
-    cdef bint is_random            # cuts are random, else the best ones
-    cdef int words                 # what the words of records are: see unordered.h
-    cdef const TreeRecords* tree_records        # of the tree at hand, lent
-    cdef df_small_subtree* small
-    cdef void* memory              # of `small`
-
-    cdef inline bint takes(self, Py_ssize_t n) noexcept nogil:
-        """Whether a subtree of n records may be grown here."""
-        return n <= self.max_records
-
-    # Begin a tree, or a part of one.
-    cdef void enter(self, const TreeRecords* tree_records) noexcept nogil
-
-    # Write the subtree of a node, of which all is known but its statistics. False: it has too many draws, and nothing is written.
-    cdef bint grow(self, const OpenNode* open_node, const Node* node, TreeWriter writer) except -1 nogil
-
-    cdef bint load(self, const Node* node) noexcept nogil
-    cdef int write(self, const Node* node, const OpenNode* open_node, TreeWriter writer) except -1 nogil
-    cdef int write_leaf(self, const Node* node, Py_ssize_t k, int64_t* words) except -1 nogil

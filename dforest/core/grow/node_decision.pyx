@@ -5,37 +5,26 @@ decision asks them in turn, and checks the answers of classes that are not dfore
 refuses an answer is a function of its own, as a function that may make Python's objects is slow even when it makes none.
 
 A node is *opened* once its statistics, and the scale of its targets, are known. A `NodeDecision` opens one node at a time.
-
-A *small subtree* is a node of at most DF_SMALL records and all that is below it. Small subtrees are grown whole: what
-small_subtree.h finds becomes part of the tree. They are grown where a forest is what most are: splits, best or random, by columns
-of numbers, draws of weight 1, no limit that asks for impurities, and a criterion that has small subtrees among its fast scans
-(`dforest.core.search.split_evaluator`). Everything else goes the long way, node by node, to the same trees.
-
-A `SmallSubtree` belongs to a grower and owns what `df_small_subtree` holds; splitter and decision are the grower's.
 """
 cimport cython
 from libc.math cimport INFINITY, NAN, ldexp
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from dforest.core.loops cimport (
-    DF_SMALL, DF_SMALL_BINARY, DF_SMALL_SLOTS, DF_SMALL_SUMS, DF_UNORDERED_DRAWS, df_small_node, loops,
-)
-from dforest.core.prefetch cimport df_prefetch
-from dforest.core.search.split_evaluator cimport FastScans, scans_of
+from dforest.core.grow.tree cimport note_leaf
 from dforest.core.search.outputs cimport single_criterion
 from dforest.core.search.sums cimport BINARY_SUMS, CLASS_COUNTER_SUMS, NO_SUMS
-from dforest.core.search.packed_sums cimport DF_CLASS_COUNTER_DRAWS, DF_COUNTED_CLASSES, df_pack_sum
-from dforest.core.types cimport CLASS_WEIGHTS, CONTINUOUS, OUTPUTS, Record, code_at, data_row
+from dforest.core.search.packed_sums cimport DF_CLASS_COUNTER_DRAWS, DF_COUNTED_CLASSES
+from dforest.core.types cimport CLASS_WEIGHTS, OUTPUTS, Record, code_at
 from dforest.rules.bounds cimport df_clip
-from dforest.rules.cut cimport df_is_side_valid, df_min_draws
+from dforest.rules.cut cimport df_is_side_valid
 from dforest.rules.node cimport (
-    df_absolute_exponent, df_decreases_enough, df_is_leaf_by_size, df_is_pure_enough, df_leaf_rules_of, df_min_split_size,
-    df_quantiser, df_shifted_weight,
+    df_absolute_exponent, df_decreases_enough, df_is_leaf_by_size, df_is_pure_enough, df_leaf_rules_of, df_quantiser,
+    df_shifted_weight,
 )
 from dforest.rules.class_fractions cimport df_bound_fraction
 from dforest.rules.weights cimport (
-    df_draws_word, df_finalize_weights, df_fine_shift, df_low_weight_below, df_node_weight, df_parts_of, df_shifted_exact,
+    df_finalize_weights, df_fine_shift, df_low_weight_below, df_node_weight, df_parts_of, df_shifted_exact,
     df_weight_parts, df_weight_quantiser_of, df_weight_shift,
 )
 
@@ -157,16 +146,16 @@ cdef class NodeDecision:
             raise SplitterError(f"{type(splitter).__name__}.attach must call the method of its base class")
         self.sets = np.array([(own.start, own.stop) for own in objective.weight_columns], np.int64)
         self.statistics = <int64_t*> malloc(criterion.n_words * sizeof(int64_t))
+        self.low = <int64_t*> malloc(self.n_weights * sizeof(int64_t))
         self.high = <int64_t*> malloc(self.n_weights * sizeof(int64_t))
-        self.words = <int64_t*> malloc((1 + self.n_weights) * sizeof(int64_t))
         self.inner_values = <double*> malloc(self.n_node_values * sizeof(double))
-        if self.statistics == NULL or self.high == NULL or self.words == NULL or self.inner_values == NULL:
+        if self.statistics == NULL or self.low == NULL or self.high == NULL or self.inner_values == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
         free(self.statistics)
+        free(self.low)
         free(self.high)
-        free(self.words)
         free(self.inner_values)
 
     cdef int enter(self, const TreeRecords* tree_records) except -1 nogil:
@@ -286,67 +275,49 @@ cdef class NodeDecision:
         for o in range(n_values):
             node_values[o] = df_clip(node_values[o], node.lower, node.upper)
         node_values[n_values] = 0.0 if node.is_pure else self.criterion.node_impurity(node)
-        if not self.criterion.is_built_in:
-            for o in range(self.n_node_values):
-                if not -INFINITY < node_values[o] < INFINITY:
-                    refuse_node_value(self.criterion, node_values[o], o == n_values)
+        if self.criterion.is_built_in:
+            return 0
+        for o in range(self.n_node_values):
+            if not -INFINITY < node_values[o] < INFINITY:
+                refuse_node_value(self.criterion, node_values[o], o == n_values)
         return self.criterion.check()
 
-    cdef int store_leaf(self, Node* node, int64_t* words) except -1 nogil:
-        cdef Py_ssize_t k
+    cdef int write_leaf(self, Node* node, Py_ssize_t parent, bint is_right, TreeWriter writer) except -1 nogil:
+        cdef int64_t* words = writer.add_leaf(parent, is_right)
+        cdef const int64_t* weight
+        cdef const int32_t* classes = NULL     # of these weights, if they are not those of all
+        cdef Py_ssize_t k, n = self.n_weights
+        note_leaf(self.tree_records, node)
         if self.splitter.has_own_leaves:
             self.splitter.open_leaf(node)
+        words[0] = node.statistics[0]
+        weight = node.statistics + self.first_weight
         if node.exact_weight != NULL:
-            self.store_weights(node, words)
-        else:
-            words[0] = node.statistics[0]
-            if self.criterion.is_compact:
-                memset(words + 1, 0, self.n_weights * sizeof(int64_t))
-                for k in range(2, self.criterion.n_words):
-                    words[1 + self.criterion.present[k - 2]] = node.statistics[k]
-                return 0
-            for k in range(self.n_weights):
-                words[1 + k] = node.statistics[self.first_weight + k]
+            words[0] = self.add_weights(node)
+            weight = self.low
+        elif self.criterion.is_compact:
+            classes, n = self.criterion.present, self.criterion.n_words - 2
+        if writer.lists_classes:
+            words[1] = writer.list_classes(weight, classes, n)
+            return 0
+        if classes != NULL:
+            memset(words + 1, 0, self.n_weights * sizeof(int64_t))
+        for k in range(n):
+            words[1 + (classes[k] if classes != NULL else k)] = weight[k]
         if self.bounds_fractions:
             df_bound_fraction(words, node.lower, node.upper)
         return self.find_node_values(node, <double*> &words[1 + self.n_weights]) if self.keeps_values else 0
 
-    cdef int list_leaf(self, Node* node, Py_ssize_t parent, bint is_right, TreeWriter writer) except -1 nogil:
-        cdef bint is_compact = self.criterion.is_compact and node.exact_weight == NULL
-        cdef const int64_t* weight = self.words + 1
-        cdef Py_ssize_t k, n = self.n_weights
-        cdef int64_t* leaf = writer.add_leaf(parent, is_right)
-        cdef int64_t* entries
-        if self.splitter.has_own_leaves:
-            self.splitter.open_leaf(node)
-        leaf[0] = node.statistics[0]
-        if node.exact_weight != NULL:
-            self.store_weights(node, self.words)
-            leaf[0] = self.words[0]
-        elif is_compact:
-            weight, n = node.statistics + 2, self.criterion.n_words - 2
-        else:
-            weight = node.statistics + self.first_weight
-        entries = writer.add_entries(n)
-        leaf[1] = 0
-        for k in range(n):
-            if weight[k] != 0:
-                entries[2 * leaf[1]] = self.criterion.present[k] if is_compact else k
-                entries[2 * leaf[1] + 1] = weight[k]
-                leaf[1] += 1
-        writer.n_entries += leaf[1]
-        return 0
-
-    cdef void store_weights(self, Node* node, int64_t* words) noexcept nogil:
-        """Say how many draws a leaf has, and its weights by a shift of its own."""
+    cdef int64_t add_weights(self, Node* node) noexcept nogil:
+        """Add up a leaf's exact weights by a shift of its own; return its draws, with this shift."""
         cdef Py_ssize_t i, o, n_outputs = self.criterion.n_outputs
         cdef const Record* record
         cdef const int32_t* targets
         cdef df_quantiser weight_quantiser
         cdef df_weight_parts weight
-        cdef int64_t* low = words + 1
+        cdef int64_t* low = self.low
         cdef int64_t* high = self.high
-        cdef int excess = 0
+        cdef int64_t draws_word = 0
         self.set_fine_shift(node)
         weight_quantiser = df_weight_quantiser_of(node.fine_shift)
         for i in range(self.n_weights):
@@ -364,199 +335,5 @@ cdef class NodeDecision:
                 high[record.target if self.n_weights > 1 else 0] += weight.high
         for o in range(self.sets.shape[0]):
             i = self.sets[o, 0]
-            excess = df_finalize_weights(low + i, high + i, self.sets[o, 1] - i, low + i)
-        words[0] = df_draws_word(node.statistics[0], node.fine_shift - excess)
-
-
-cdef enum:
-    ALIGNMENT = 64                 # of small subtrees, as vectors of a cache line are read from them
-
-
-@cython.final
-cdef class SmallSubtree:
-    """Grows small subtrees.
-
-    Parameters
-    ----------
-    data : DataView
-    decision : NodeDecision
-        Of the same grower; it has its criterion and splitter.
-    is_depth_first : bool
-        Whether the tree is grown depth first; else there are no small subtrees.
-    """
-
-    def __cinit__(self, DataView data not None, NodeDecision decision not None, bint is_depth_first):
-        cdef Py_ssize_t j
-        cdef FastScans scans = scans_of(decision.criterion)
-        cdef Splitter splitter = decision.splitter
-        cdef df_small_subtree* small
-        self.data = data
-        self.decision = decision
-        self.splitter = splitter
-        self.is_random = isinstance(splitter, RandomSplitter)
-        self.memory = calloc(1, sizeof(df_small_subtree) + ALIGNMENT)
-        if self.memory == NULL:
-            raise MemoryError()
-        self.small = small = <df_small_subtree*> (<size_t> self.memory + ALIGNMENT - <size_t> self.memory % ALIGNMENT)
-        if (not is_depth_first or not splitter.grows_small_subtrees or scans is None or data.weight != NULL
-                or decision.limits.impurity_threshold > 0.0 or decision.limits.min_impurity_decrease > 0.0):
-            return
-        for j in range(data.n_features):
-            if data.columns[j].kind == CATEGORICAL or data.columns[j].monotonic_cst != 0:
-                return
-            if (self.is_random and splitter.method == "dense" and data.columns[j].kind == CONTINUOUS
-                    and not data.columns[j].has_keys):
-                return                     # a random cut between ranks is looked for among all values
-        self.words = scans.small_packing
-        if self.words > 0:
-            most = DF_SMALL if self.is_random else loops.small_records[self.words]
-            self.max_records = min(<Py_ssize_t> DF_SMALL, splitter.tuning.get("small_up_to", most))
-        small.n_features = <uint32_t> data.n_features
-        small.max_features = splitter.max_features
-        small.skip_constant = splitter.skip_constant_features
-        small.n_classes = <int> decision.criterion.n_classes
-        small.features = splitter.order.order
-        small.swapped = splitter.order.swapped
-        small.is_constant = splitter.is_constant
-        for j in range(data.n_features):
-            small.has_missing |= data.columns[j].has_missing
-        if data.n_features > DF_SMALL_SLOTS:
-            small.codes.slot_of = <uint8_t*> calloc(data.n_features, sizeof(uint8_t))
-            if small.codes.slot_of == NULL:
-                raise MemoryError()
-            return
-        small.all_features = ~<uint64_t> 0 >> (DF_SMALL_SLOTS - data.n_features)
-        if data.rows is not None and data.rows.n_bytes == data.n_features and data.buckets == NULL:
-            small.byte_rows = data.rows.codes
-            small.byte_stride = data.rows.stride
-            for j in range(data.n_features):
-                small.codes.missing[j] = <uint8_t> data.columns[j].n_codes
-
-    def __dealloc__(self):
-        if self.small != NULL:
-            free(self.small.codes.slot_of)
-        free(self.memory)
-
-    cdef void enter(self, const TreeRecords* tree_records) noexcept nogil:
-        cdef const df_limits* limits = &self.decision.limits
-        self.tree_records = tree_records
-        self.small.seed = tree_records.seed
-        self.small.max_depth = limits.max_depth
-        self.small.least = df_min_draws(&tree_records.rules)
-        self.small.min_split = df_min_split_size(limits, tree_records.root_weight)
-
-    cdef bint grow(self, const OpenNode* open_node, const Node* node, TreeWriter writer) except -1 nogil:
-        if not self.load(node):
-            return False
-        self.splitter.forget_constants_from(node.depth)
-        if self.is_random:
-            loops.random_small_subtree[self.words](self.small)
-        else:
-            loops.small_subtree[self.words](self.small)
-        self.write(node, open_node, writer)
-        return True
-
-    cdef bint load(self, const Node* node) noexcept nogil:
-        """Copy what the records say, and make the uppermost node; False: there are too many draws, or columns are sparse."""
-        cdef df_small_subtree* small = self.small
-        cdef df_small_node* root = &small.nodes[0]
-        cdef const Record* record
-        cdef Py_ssize_t i
-        cdef int64_t n_draws = 0
-        if self.data.has_sparse and node.rows == NULL:     # not in a subtree cache: columns are sparse
-            return False
-        for i in range(node.n):
-            n_draws += node.records[i].count
-            if small.byte_rows != NULL:
-                df_prefetch(small.byte_rows + <size_t> data_row(node.rows, node.records[i].row) * small.byte_stride)
-        if n_draws > DF_UNORDERED_DRAWS:
-            return False
-        small.columns = node.columns
-        small.data_rows = node.rows
-        for i in range(node.n):
-            record = &node.records[i]
-            small.row[i] = record.row
-            small.count[i] = record.count
-            small.order[i] = <uint8_t> i
-            small.target[i] = record.target
-            if self.words == DF_SMALL_SUMS:
-                small.word[i] = df_pack_sum(record.count, record.target)
-                small.y[i] = node.y[record.row]
-            elif self.words == DF_SMALL_BINARY:
-                small.binary_counts[i] = <uint16_t> (record.count << (8 * record.target))
-            else:
-                small.word[i] = <uint64_t> record.count << (8 * record.target)
-        small.scales[0] = node.scale
-        small.n_scales = 1
-        root.key = node.key
-        root.depth = node.depth
-        root.constants = 0
-        root.feature = -1
-        root.first = root.scale = root.parent = root.is_right = 0
-        root.n = <uint8_t> node.n
-        return True
-
-    cdef int write(self, const Node* node, const OpenNode* open_node, TreeWriter writer) except -1 nogil:
-        """Append the nodes to the tree."""
-        cdef Py_ssize_t base = writer.n_nodes, parent, i, k, at
-        cdef const df_small_node* found
-        cdef bint is_right
-        cdef Split split
-        split.payload = NULL
-        for k in range(self.small.n_nodes):
-            found = &self.small.nodes[k]
-            parent = base + found.parent if k > 0 else open_node.parent
-            is_right = found.is_right if k > 0 else open_node.is_right
-            if found.feature >= 0:
-                split.feature = found.feature
-                split.code = found.code
-                split.above = found.above
-                split.threshold = found.threshold
-                split.missing_left = found.missing_left
-                split.only_missing_right = found.only_missing_right
-                self.splitter.store_split(node, &split)
-                writer.add_inner(parent, is_right, &split)
-                continue
-            self.write_leaf(node, k, writer.add_leaf(parent, is_right))
-            if self.tree_records.rows != NULL:
-                at = node.at.first + found.first
-                for i in range(found.n):
-                    self.tree_records.rows[at + i] = data_row(node.rows, self.small.row[self.small.order[found.first + i]])
-                    self.tree_records.is_first[at + i] = i == 0
-        return 0
-
-    cdef int write_leaf(self, const Node* node, Py_ssize_t k, int64_t* words) except -1 nogil:
-        """Say what the k-th node keeps as a leaf. OUT words : [Objective.n_leaf_words]"""
-        cdef df_small_subtree* small = self.small
-        cdef const df_small_node* found = &small.nodes[k]
-        cdef const uint8_t* run = &small.order[found.first]
-        cdef Record records[DF_SMALL]
-        cdef Node leaf
-        cdef Sums unknown
-        cdef Py_ssize_t i
-        cdef int64_t n_draws = 0
-        if self.words != DF_SMALL_SUMS:
-            for i in range(small.n_classes):
-                words[1 + i] = 0
-            for i in range(found.n):
-                n_draws += small.count[run[i]]
-                words[1 + small.target[run[i]]] += small.count[run[i]]
-            words[0] = n_draws
-            return 0
-        if found.is_pure:
-            for i in range(found.n):
-                n_draws += small.count[run[i]]
-            words[0] = words[1] = n_draws
-            (<double*> words)[2] = df_clip(small.y[run[0]], node.lower, node.upper)
-            (<double*> words)[3] = 0.0
-            return 0
-        leaf = node[0]
-        leaf.records = records
-        leaf.n = found.n
-        leaf.scale = small.scales[found.scale]
-        for i in range(found.n):
-            records[i] = node.records[run[i]]
-            records[i].target = small.target[run[i]]
-        unknown.kind = NO_SUMS
-        self.decision.open(&leaf, False, &unknown)
-        return self.decision.store_leaf(&leaf, words)
+            draws_word = df_finalize_weights(node.statistics[0], node.fine_shift, low + i, high + i, self.sets[o, 1] - i, low + i)
+        return draws_word

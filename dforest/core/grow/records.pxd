@@ -16,13 +16,13 @@ A partition of a node's records by its split has those that go left first, the o
                       first       first + n_left       first + n
 
 Partitions are *stable*, the records of either side stay in the order they had, and in place. All forms give the same order, and
-return the number of records that go left. Who calls them owns the memory.
+return the number of records that go left.
 
-INOUT node : its draws; nothing else of the node is written to
+INOUT node : its records, and its scratch; nothing else of the node is written to
 IN column : of the split's feature, with the codes of the node's records
-OUT scratch : [node.n] another array of records
 """
 cimport cython
+from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint32_t
 
 from dforest.core.data cimport DataView
@@ -41,6 +41,11 @@ cdef struct Chunk:
     Py_ssize_t first, n                  # its range
     Py_ssize_t n_left                    # set by who treats it: records of its left run, from `first` on
     Py_ssize_t left_to, right_to         # where its runs belong in the result
+    Sums left                            # of a partition: what the left run's draws add up to, if its kind asks for that
+
+cdef struct Leader:                      # a member of a team, with the help of idle ones: see Helpers
+    PyObject* team
+    int member
 
 # Cut n records into chunks of CHUNK records, the last one of what is left. OUT n_chunks
 cdef Chunk* cut_chunks(Py_ssize_t n, Py_ssize_t* n_chunks) except NULL nogil
@@ -82,17 +87,12 @@ cdef class Drawing:
     cdef void write_record(self, uint32_t row, uint32_t count, Record* out) noexcept nogil
 
 
-# By codes: a record goes left up to the code of the split, or by its category.
-cdef Py_ssize_t partition(const Node* node, const Column* column, const Split* split, Record* scratch) noexcept nogil
-
-# `partition` of an open node, which adds up either side's draws by the way, unless their kind is NO_SUMS.
+# By codes: a record goes left up to the code of the split, or by its category. Adds up either side's draws by the way, for which
+# the node is open, unless their kind is NO_SUMS.
+# IN leader : NULL: the caller is alone; n_words : of a statistic
 # INOUT left, right : of one kind, on either side
-cdef Py_ssize_t partition_summing(const Node* node, const Column* column, const Split* split, Record* scratch, Py_ssize_t n_words,
-                                  Sums* left, Sums* right) noexcept nogil
-
-# By codes, with the help of idle members of a team, of whom the caller is number `member`.
-cdef Py_ssize_t partition_together(Team team, int member, const Node* node, const Column* column, const Split* split,
-                                   Record* scratch) except -1 nogil
+cdef Py_ssize_t partition(const Node* node, const Column* column, const Split* split, const Leader* leader, Py_ssize_t n_words,
+                          Sums* left, Sums* right) except -1 nogil
 
 # By a test of the splitter's own, which its `goes_left` does for some rows at a time.
-cdef Py_ssize_t partition_by_test(Splitter splitter, const Node* node, const Split* split, Record* scratch) except -1 nogil
+cdef Py_ssize_t partition_by_test(Splitter splitter, const Node* node, const Split* split) except -1 nogil

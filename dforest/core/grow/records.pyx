@@ -19,17 +19,17 @@ place where it does belong moves on. Records a, b, c, d, of which b and d go lef
     d         left     b d c d        a c d
                        b d a c                     the records of scratch[0, n_right) follow
 
-The draws that go left are added up by the way; the right side has the node's others.
+The draws that go left are added up by the way; the right side has the node's others. What several threads add up, chunk by
+chunk, are integers: their sums are those of one thread.
 """
 cimport cython
-from cpython.ref cimport PyObject
 from libc.stdint cimport uint8_t, uint16_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from dforest.core.loops cimport DF_MASKED, df_mask_of_bytes, loops
 from dforest.core.sampling cimport FEW_ROWS, Work, count_blocks, draws_of_block, rows_of_block
-from dforest.core.search.sums cimport NO_SUMS, SumsKind
+from dforest.core.search.sums cimport NO_SUMS
 from dforest.core.search.packed_sums cimport pack_sums
 from dforest.core.types cimport MAX_BUCKETS, bucket_of, column_t, data_row
 from dforest.rules.cut cimport df_category_goes_left, df_goes_left
@@ -60,10 +60,6 @@ cdef Py_ssize_t place_runs(Chunk* chunks, Py_ssize_t n_chunks) noexcept nogil:
         right += chunks[i].n - chunks[i].n_left
     return n_left
 
-
-cdef struct Leader:                # a member of a team, with the help of idle ones: see Helpers
-    PyObject* team
-    int member
 
 cdef struct DrawingTask:            # what threads know that draw a tree together
     PyObject* drawing              # Drawing
@@ -281,7 +277,6 @@ cdef struct PartitionTask:         # what threads know that partition a node tog
     const Node* node
     const Column* column
     const Split* split
-    Record* scratch
     Chunk* chunks
 
 
@@ -318,39 +313,61 @@ cdef inline uint64_t mask_of(const Record* records, Py_ssize_t n, const column_t
     return mask
 
 
-cdef Py_ssize_t partition_codes(Record* records, Py_ssize_t n, const column_t* codes, test_t test, SumsKind kind, uint64_t* sums,
-                                Record* scratch) noexcept nogil:
-    """Partition n records; see the worked example above. INOUT sums : [2] of the left side"""
-    cdef Py_ssize_t i = 0, here, gone, n_left = 0, n_right = 0
-    while i < n:
-        # [0, n_left) goes left, [n_left, i) is free, [i, n) is to come; scratch[0, n_right) goes right
-        here = min(<Py_ssize_t> DF_MASKED, n - i)
-        gone = loops.divide(records + i, <int> here, mask_of(records + i, here, codes, test), kind, records + n_left,
-                            scratch + n_right, sums)
-        n_left += gone
-        n_right += here - gone
-        i += here
-    if n_right >= DF_MASKED:
-        memcpy(records + n_left, scratch, n_right * sizeof(Record))
+cdef inline uint64_t mask_of_flags(const uint8_t* left, Py_ssize_t n) noexcept nogil:
+    """A bit for each of at most DF_MASKED records."""
+    cdef uint64_t mask = 0
+    cdef Py_ssize_t i
+    for i in range(n):
+        mask |= <uint64_t> (left[i] != 0) << i
+    return mask
+
+
+cdef struct Sides:                 # of records that are being partitioned: see the worked example above
+    Record* records                # [n_left] those that go left so far
+    Record* scratch                # [n_right] the others
+    Py_ssize_t n_left, n_right
+
+
+cdef inline void put_on_sides(Sides* sides, const Record* records, Py_ssize_t n, uint64_t mask, Sums* left) noexcept nogil:
+    """Move the next records, at most DF_MASKED, of which the mask tells which go left. INOUT left : their draws are added"""
+    cdef int gone = loops.divide(records, <int> n, mask, left.kind, sides.records + sides.n_left, sides.scratch + sides.n_right,
+                                 left.word)
+    sides.n_left += gone
+    sides.n_right += n - gone
+
+
+cdef inline Py_ssize_t join_sides(const Sides* sides) noexcept nogil:
+    """Bring both sides together; return how many records go left."""
+    cdef Py_ssize_t i
+    if sides.n_right >= DF_MASKED:
+        memcpy(sides.records + sides.n_left, sides.scratch, sides.n_right * sizeof(Record))
     else:
-        for i in range(n_right):         # no call of memcpy: most nodes are small
-            records[n_left + i] = scratch[i]
-    return n_left
+        for i in range(sides.n_right):   # no call of memcpy: most nodes are small
+            sides.records[sides.n_left + i] = sides.scratch[i]
+    return sides.n_left
 
 
-cdef inline Py_ssize_t partition_column(Record* records, Py_ssize_t n, const Column* column, test_t test, SumsKind kind,
-                                        uint64_t* sums, Record* scratch) noexcept nogil:
-    """Partition n records by a column whose codes have up to 32 bits."""
+cdef Py_ssize_t partition_codes(const Node* node, const column_t* codes, test_t test, Sums* left) noexcept nogil:
+    cdef Sides sides = Sides(node.records, node.scratch, 0, 0)
+    cdef Py_ssize_t i = 0, n
+    while i < node.n:
+        n = min(<Py_ssize_t> DF_MASKED, node.n - i)
+        put_on_sides(&sides, node.records + i, n, mask_of(node.records + i, n, codes, test), left)
+        i += n
+    return join_sides(&sides)
+
+
+cdef inline Py_ssize_t partition_column(const Node* node, const Column* column, test_t test, Sums* left) noexcept nogil:
+    """Partition a node by a column whose codes have up to 32 bits."""
     if column.width == 1:
-        return partition_codes(records, n, <const uint8_t*> column.codes, test, kind, sums, scratch)
+        return partition_codes(node, <const uint8_t*> column.codes, test, left)
     if column.width == 2:
-        return partition_codes(records, n, <const uint16_t*> column.codes, test, kind, sums, scratch)
-    return partition_codes(records, n, <const uint32_t*> column.codes, test, kind, sums, scratch)
+        return partition_codes(node, <const uint16_t*> column.codes, test, left)
+    return partition_codes(node, <const uint32_t*> column.codes, test, left)
 
 
-cdef Py_ssize_t partition_adding(const Node* node, const Column* column, const Split* split, SumsKind kind, uint64_t* sums,
-                                 Record* scratch) noexcept nogil:
-    """Partition a node. INOUT sums : [2] of the left side"""
+cdef Py_ssize_t partition_alone(const Node* node, const Column* column, const Split* split, Sums* left) noexcept nogil:
+    """Partition a node. INOUT left : its draws are added"""
     cdef CodeTest by_code
     cdef BucketTest by_bucket
     cdef SubsetTest by_subset
@@ -359,33 +376,30 @@ cdef Py_ssize_t partition_adding(const Node* node, const Column* column, const S
         by_subset.subset = split.payload
         by_subset.n_codes = column.n_codes
         by_subset.missing_left = split.missing_left
-        return partition_column(node.records, node.n, column, by_subset, kind, sums, scratch)
+        return partition_column(node, column, by_subset, left)
     missing_left = split.missing_left and column.has_missing
     if column.buckets == NULL:
         by_code.cut = split.code
         by_code.also = column.n_codes if missing_left else split.code
         if column.width == 8:
-            return partition_codes(node.records, node.n, <const uint64_t*> column.codes, by_code, kind, sums, scratch)
-        return partition_column(node.records, node.n, column, by_code, kind, sums, scratch)
+            return partition_codes(node, <const uint64_t*> column.codes, by_code, left)
+        return partition_column(node, column, by_code, left)
     by_bucket.buckets = column.buckets
     by_bucket.rows = node.rows
     by_bucket.cut = <uint32_t> split.code
     by_bucket.cut_bucket = bucket_of(column, <uint32_t> split.code)
     by_bucket.also = MAX_BUCKETS if missing_left else by_bucket.cut_bucket
-    return partition_column(node.records, node.n, column, by_bucket, kind, sums, scratch)
+    return partition_column(node, column, by_bucket, left)
 
 
-cdef Py_ssize_t partition(const Node* node, const Column* column, const Split* split, Record* scratch) noexcept nogil:
-    cdef uint64_t[2] none
-    none[0] = none[1] = 0
-    return partition_adding(node, column, split, NO_SUMS, none, scratch)
-
-
-cdef Py_ssize_t partition_summing(const Node* node, const Column* column, const Split* split, Record* scratch, Py_ssize_t n_words,
-                                  Sums* left, Sums* right) noexcept nogil:
+cdef Py_ssize_t partition(const Node* node, const Column* column, const Split* split, const Leader* leader, Py_ssize_t n_words,
+                          Sums* left, Sums* right) except -1 nogil:
     cdef Py_ssize_t n_left
     left.word[0] = left.word[1] = 0
-    n_left = partition_adding(node, column, split, left.kind, left.word, scratch)
+    if leader == NULL:
+        n_left = partition_alone(node, column, split, left)
+    else:
+        n_left = partition_together(leader, node, column, split, left)
     if left.kind != NO_SUMS:
         pack_sums(node.statistics, n_words, right)
         right.word[0] -= left.word[0]
@@ -393,20 +407,25 @@ cdef Py_ssize_t partition_summing(const Node* node, const Column* column, const 
     return n_left
 
 
-cdef Py_ssize_t partition_together(Team team, int member, const Node* node, const Column* column, const Split* split,
-                                   Record* scratch) except -1 nogil:
-    cdef Py_ssize_t n_chunks, n_left
+cdef Py_ssize_t partition_together(const Leader* leader, const Node* node, const Column* column, const Split* split,
+                                   Sums* left) except -1 nogil:
+    """Partition a node. INOUT left : its draws are added"""
+    cdef Py_ssize_t n_chunks, n_left, i
     cdef PartitionTask task
     task.node = node
     task.column = column
     task.split = split
-    task.scratch = scratch
     task.chunks = cut_chunks(node.n, &n_chunks)
+    for i in range(n_chunks):
+        task.chunks[i].left = left[0]
     try:
-        team.parallel_for(member, n_chunks, partition_chunk, &task)
+        parallel_for_team(<void*> leader, n_chunks, partition_chunk, &task)
         n_left = place_runs(task.chunks, n_chunks)
-        team.parallel_for(member, n_chunks, distribute_chunk, &task)
-        team.parallel_for(member, n_chunks, return_chunk, &task)
+        for i in range(n_chunks):
+            left.word[0] += task.chunks[i].left.word[0]
+            left.word[1] += task.chunks[i].left.word[1]
+        parallel_for_team(<void*> leader, n_chunks, distribute_chunk, &task)
+        parallel_for_team(<void*> leader, n_chunks, return_chunk, &task)
     finally:
         free(task.chunks)
     return n_left
@@ -418,8 +437,9 @@ cdef void partition_chunk(void* context, Py_ssize_t item) noexcept nogil:
     cdef Chunk* chunk = &task.chunks[item]
     cdef Node part = task.node[0]
     part.records += chunk.first
+    part.scratch += chunk.first
     part.n = chunk.n
-    chunk.n_left = partition(&part, task.column, task.split, task.scratch + chunk.first)
+    chunk.n_left = partition_alone(&part, task.column, task.split, &chunk.left)
 
 
 cdef void distribute_chunk(void* context, Py_ssize_t item) noexcept nogil:
@@ -427,34 +447,33 @@ cdef void distribute_chunk(void* context, Py_ssize_t item) noexcept nogil:
     cdef PartitionTask* task = <PartitionTask*> context
     cdef Chunk* chunk = &task.chunks[item]
     cdef const Record* records = task.node.records + chunk.first
-    memcpy(task.scratch + chunk.left_to, records, chunk.n_left * sizeof(Record))
-    memcpy(task.scratch + chunk.right_to, records + chunk.n_left, (chunk.n - chunk.n_left) * sizeof(Record))
+    memcpy(task.node.scratch + chunk.left_to, records, chunk.n_left * sizeof(Record))
+    memcpy(task.node.scratch + chunk.right_to, records + chunk.n_left, (chunk.n - chunk.n_left) * sizeof(Record))
 
 
 cdef void return_chunk(void* context, Py_ssize_t item) noexcept nogil:
     """Copy a chunk's range of the scratch back to the node."""
     cdef PartitionTask* task = <PartitionTask*> context
     cdef Chunk* chunk = &task.chunks[item]
-    memcpy(task.node.records + chunk.first, task.scratch + chunk.first, chunk.n * sizeof(Record))
+    memcpy(task.node.records + chunk.first, task.node.scratch + chunk.first, chunk.n * sizeof(Record))
 
 
-cdef Py_ssize_t partition_by_test(Splitter splitter, const Node* node, const Split* split, Record* scratch) except -1 nogil:
+cdef Py_ssize_t partition_by_test(Splitter splitter, const Node* node, const Split* split) except -1 nogil:
     cdef uint32_t rows[TESTED]
     cdef uint8_t left[TESTED]
-    cdef Record* records = node.records
-    cdef Py_ssize_t first = 0, i, n, n_left = 0, n_right = 0
+    cdef Sides sides = Sides(node.records, node.scratch, 0, 0)
+    cdef Sums none
+    cdef Py_ssize_t first = 0, i, here, n
+    none.kind = NO_SUMS
     while first < node.n:
         n = min(<Py_ssize_t> TESTED, node.n - first)
         for i in range(n):
-            rows[i] = data_row(node.rows, records[first + i].row)
+            rows[i] = data_row(node.rows, node.records[first + i].row)
         splitter.goes_left(split.payload, split.n_payload_words, &splitter.data.x, rows, n, left)
-        for i in range(n):
-            if left[i]:
-                records[n_left] = records[first + i]
-                n_left += 1
-            else:
-                scratch[n_right] = records[first + i]
-                n_right += 1
+        i = 0
+        while i < n:
+            here = min(<Py_ssize_t> DF_MASKED, n - i)
+            put_on_sides(&sides, node.records + first + i, here, mask_of_flags(left + i, here), &none)
+            i += here
         first += n
-    memcpy(records + n_left, scratch, n_right * sizeof(Record))
-    return n_left
+    return join_sides(&sides)

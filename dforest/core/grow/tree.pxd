@@ -75,7 +75,7 @@ cdef inline bint end_part(TreeRecords* tree_records) noexcept nogil:
     return df_add_to(tree_records.n_open, -1) == 1
 
 
-cdef inline void note_leaf(TreeRecords* tree_records, const Node* node) noexcept nogil:
+cdef inline void note_leaf(const TreeRecords* tree_records, const Node* node) noexcept nogil:
     """Note which rows a leaf has, if leaves are to be kept."""
     cdef Py_ssize_t i, first
     if tree_records.rows == NULL:

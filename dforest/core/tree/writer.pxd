@@ -57,9 +57,9 @@ cdef class TreeWriter:
     # Append a node of each kind, given its parent's number, -1 of the part's first node, and whether it is a right child.
     cdef Py_ssize_t add_inner(self, Py_ssize_t parent, bint is_right, const Split* split) except -1 nogil
     cdef int64_t* add_leaf(self, Py_ssize_t parent, bint is_right) except NULL nogil
-    # Make room for entries of the leaf appended last. OUT of the caller : [n, 2] where the pointer returned leads; how many of
-    # them it filled, `n_entries` is to be raised by
-    cdef int64_t* add_entries(self, Py_ssize_t n) except NULL nogil
+    # Append the list of the leaf appended last, given weights of classes; return how many entries it has.
+    # IN weight : [n]; classes : [n] their numbers; NULL: 0, 1, ...
+    cdef Py_ssize_t list_classes(self, const int64_t* weight, const int32_t* classes, Py_ssize_t n) except -1 nogil
     cdef int add_placeholder(self, Py_ssize_t parent, bint is_right, int part) except -1 nogil
 
     # Look up the deferred thresholds of the nodes from the one of a number on. IN columns : the data's

@@ -9,7 +9,7 @@ lent.
 """
 cimport cython
 from libc.math cimport NAN
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
@@ -137,10 +137,15 @@ cdef class TreeWriter:
         self.n_leaves += 1
         return self.leaves + (self.n_leaves - 1) * self.n_leaf_words
 
-    cdef int64_t* add_entries(self, Py_ssize_t n) except NULL nogil:
-        """Make room for n entries of the leaf appended last; the caller fills some of them, and raises `n_entries` by these."""
-        ensure_room(<void**> &self.entries, &self.entry_room, self.n_entries + n, 2 * sizeof(int64_t))
-        return self.entries + 2 * self.n_entries
+    cdef Py_ssize_t list_classes(self, const int64_t* weight, const int32_t* classes, Py_ssize_t n) except -1 nogil:
+        cdef Py_ssize_t k, first = self.n_entries
+        ensure_room(<void**> &self.entries, &self.entry_room, first + n, 2 * sizeof(int64_t))
+        for k in range(n):
+            if weight[k] != 0:
+                self.entries[2 * self.n_entries] = classes[k] if classes != NULL else k
+                self.entries[2 * self.n_entries + 1] = weight[k]
+                self.n_entries += 1
+        return self.n_entries - first
 
     cdef int add_placeholder(self, Py_ssize_t parent, bint is_right, int part) except -1 nogil:
         """Append a node in whose place another part belongs."""

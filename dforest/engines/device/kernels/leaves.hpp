@@ -61,13 +61,12 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
         if (!exact || given_shift)
             return;
         df_once(group, [&] {
-            int excess = 0; // that of each output, as their weights have one sum
+            const int64_t n_draws = words[0];
             for (int64_t o = 0; o < p->n_outputs; o++) {
                 const int64_t first = df_has_outputs(p) ? outputs[o].first - DF_OUTPUT_WORDS : 0;
                 const int64_t n_classes = df_has_outputs(p) ? outputs[o].n_words : p->n_words - 2;
-                excess = df_finalize_weights(words + 1 + first, high + first, n_classes, words + 1 + first);
+                words[0] = df_finalize_weights(n_draws, shift, words + 1 + first, high + first, n_classes, words + 1 + first);
             }
-            words[0] = df_draws_word(words[0], shift - excess);
         });
         return;
     }
@@ -122,7 +121,7 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
         words[0] = total[0];
         words[1] = total[1];
         if (exact)
-            words[0] = df_draws_word(total[0], shift - df_finalize_weights(&weight.low, &weight.high, 1, words + 1));
+            words[0] = df_finalize_weights(total[0], shift, &weight.low, &weight.high, 1, words + 1);
         memcpy(words + 2 + p->n_outputs, &impurity, sizeof impurity);
     });
 }
