@@ -5,6 +5,7 @@ import numpy as np
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.loss import PythonLoss
 from dforest.rules.losses import LOSSES
+from helpers.magnitudes import about_ten_to
 
 WEIGHED = ["absolute_error", "quantile", "huber"]  # whose leaves are no Newton steps
 REGRESSION = ["squared_error", "poisson", "gamma", "tweedie", *WEIGHED]
@@ -151,7 +152,7 @@ def random_fit_of(kind, seed, loss):
 def weights_of_many_magnitudes(rng, x):
     """Weights by which rows of some values of a column are far lighter than others."""
     lightness = rng.choice([2.0, 6.0, 11.0, 30.0]) * rng.permutation([0, 0, 1, 2, 3])[(2.0 * np.abs(x)).astype(int) % 5]
-    return 10.0 ** (rng.choice([0.0, 12.0]) - lightness) * rng.choice([1.0, 0.7, 0.1], len(x))
+    return about_ten_to(rng.choice([0.0, 12.0]) - lightness) * rng.choice([1.0, 0.7, 0.1], len(x))
 
 
 def with_outputs(seed, y):

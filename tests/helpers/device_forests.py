@@ -19,6 +19,7 @@ from dforest.core.predict.permutation import permutation_error_increase
 from dforest.engines.device import backend
 from dforest.engines.device import out_of_bag as out_of_bag_there
 from dforest.engines.device.predictor import DevicePredictor
+from helpers.magnitudes import about_ten_to
 
 # Sizes of the machinery on a device, at their extremes.
 TUNINGS = [
@@ -61,7 +62,8 @@ def random_fit(seed):
         X[:, j] = np.where(np.isnan(X[:, j]), np.nan, np.floor(number))
     signal = np.nan_to_num(X[:, 0].astype(np.float64), posinf=3, neginf=-3) + rng.standard_normal(n_rows)
     weight = [
-        None, rng.integers(1, 5, n_rows), rng.random(n_rows) + 1e-9, 10.0 ** rng.uniform(-rng.choice([9, 12, 40, 250]), 0, n_rows)
+        None, rng.integers(1, 5, n_rows), rng.random(n_rows) + 1e-9,
+        about_ten_to(rng.uniform(-rng.choice([9, 12, 40, 250]), 0, n_rows)),
     ][rng.integers(4)]  # fmt: skip
     parameters = {
         "n_estimators": int(rng.integers(1, 5)),
