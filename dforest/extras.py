@@ -1,7 +1,6 @@
 """What optional parts of dforest need, as its installed metadata say."""
 
 from importlib import import_module
-from importlib.metadata import requires
 
 
 def needed(module, extra, what):
@@ -42,7 +41,7 @@ def install_command(extra):
         The command names the packages of the extra, not dforest, which may have been installed from elsewhere than an index.
     """
     needed = []
-    for requirement in requires("dforest") or []:
+    for requirement in import_module("importlib.metadata").requires("dforest") or []:
         package, _, marker = requirement.partition(";")
         if marker.strip().replace("'", '"').endswith(f'extra == "{extra}"'):
             needed.append(f"'{package.strip()}'")

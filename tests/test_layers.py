@@ -46,7 +46,8 @@ MAY_IMPORT = {
     "estimators.results.pruning": {"core"},
     "inspection": {"config", "core", "estimators", "extras", "inspection", "rules", "warning", *ERRORS},
     "interchange.conversion": {
-        "errors", "estimators.data.outputs", "estimators.kinds", "estimators.subclasses", "extras", "interchange.conversion",
+        "errors", "estimators.data.labels", "estimators.data.outputs", "estimators.kinds", "estimators.subclasses", "extras",
+        "interchange.conversion",
     },
     # What makes estimators of other libraries' models.
     "interchange.conversion.boosted": {"engines.fit_report", "estimators", "interchange.conversion", *CORE},

@@ -23,7 +23,7 @@ from dforest.core.forest.arrays import Forest
 from dforest.core.forest.state import shrink
 from dforest.engines.base import GrownTree
 from dforest.estimators.data.agreement import comparable
-from dforest.estimators.data.validation import check_number, file_path_of, path_of
+from dforest.estimators.data.given import check_number, file_path_of, path_of
 from dforest.estimators.growth import growth_of
 from dforest.estimators.subclasses import every_parameter
 

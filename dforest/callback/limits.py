@@ -6,7 +6,7 @@ from time import monotonic
 
 from dforest.callback.base import FitRecords, is_step
 from dforest.errors import LimitError
-from dforest.estimators.data.validation import check_number
+from dforest.estimators.data.given import check_number
 from dforest.estimators.growth import growth_of
 
 

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from dforest.callback.base import FitRecords, is_step
-from dforest.estimators.data.validation import check_number
+from dforest.estimators.data.given import check_number
 from dforest.estimators.growth import growth_of
 from dforest.estimators.scoring import named_scorer, refusal
 

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from numbers import Integral
 
 from dforest.callback.base import Callback
-from dforest.estimators.data.validation import check_number
+from dforest.estimators.data.given import check_number
 from dforest.extras import install_command
 
 

@@ -6,13 +6,17 @@ which nobody writes.
 """
 
 from dataclasses import dataclass
+from importlib import import_module
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, vstack
 
 from dforest.core.readable import readable
 
 MAX_COLUMNS = 2**31 - 1  # their numbers have 32 bits
+
+
+def _scipy():
+    return import_module("scipy.sparse")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +53,7 @@ class SparseRows:
     @classmethod
     def of_any(cls, X):
         """The rows of an ndarray, of which all but zeros are stored; `SparseRows` as they are."""
-        return X if isinstance(X, SparseRows) else cls.of(csr_array(X))
+        return X if isinstance(X, SparseRows) else cls.of(_scipy().csr_array(X))
 
     @property
     def shape(self):
@@ -111,7 +115,7 @@ class SparseRows:
         values, columns, starts = self.matrix_arrays()
         if starts[-1] <= np.iinfo(columns.dtype).max:  # else SciPy copies the columns
             starts = starts.astype(columns.dtype)
-        return csr_array((values, columns, starts), shape=self.shape)
+        return _scipy().csr_array((values, columns, starts), shape=self.shape)
 
     def toarray(self):
         """These rows as an ndarray of shape (n_rows, n_features), C-contiguous."""
@@ -165,7 +169,7 @@ class SparseColumns:
 
     def matrix(self):
         """This as a matrix of SciPy: csc_array."""
-        return csc_array((self.values, self.rows.view(np.int32), self.starts), shape=(self.n_rows, len(self.starts) - 1))
+        return _scipy().csc_array((self.values, self.rows.view(np.int32), self.starts), shape=(self.n_rows, len(self.starts) - 1))
 
 
 def parts_of(X):
@@ -192,7 +196,7 @@ def joined(parts):
         return parts[0]
     if not any(isinstance(part, SparseRows) for part in parts):
         return np.concatenate(parts)
-    return SparseRows.of(vstack([SparseRows.of_any(part).matrix() for part in parts], format="csr"))
+    return SparseRows.of(_scipy().vstack([SparseRows.of_any(part).matrix() for part in parts], format="csr"))
 
 
 def dense(X):

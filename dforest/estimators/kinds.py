@@ -1,6 +1,10 @@
 """What functions that take a fitted estimator ask of its class: nothing here knows more of estimators."""
 
 
+class Classifier:
+    """What predicts classes."""
+
+
 class DecisionTree:
     """A single tree."""
 

@@ -8,7 +8,7 @@ from numbers import Integral
 
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.estimators.data.validation import check_number
+from dforest.estimators.data.given import check_number
 from dforest.estimators.results.calibration import check_uncalibrated
 
 

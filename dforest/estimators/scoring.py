@@ -18,7 +18,8 @@ from sklearn.exceptions import UndefinedMetricWarning
 from dforest.backends import is_on_device
 from dforest.core.predict.out_of_bag import add_up, square_exponent, total_of
 from dforest.estimators.data.given import given_numbers, given_values
-from dforest.estimators.data.outputs import labels_of, most_probable
+from dforest.estimators.data.labels import labels_of
+from dforest.estimators.data.outputs import most_probable
 from dforest.estimators.other_names import METRICS
 from dforest.warning import warn
 

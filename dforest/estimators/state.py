@@ -5,11 +5,10 @@ the columns of X are, the classes, and the calls of `fit` that trees came from. 
 """
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from dforest.core.forest.arrays import Forest
 from dforest.estimators.data.features import Features
-from dforest.estimators.kinds import SurvivalTrees
+from dforest.estimators.kinds import Classifier, SurvivalTrees
 from dforest.estimators.results.calibration import check_calibration
 from dforest.estimators.results.survival import LeafCurves
 
@@ -66,11 +65,11 @@ def check_state(estimator, state):
         _check_trees_per_iteration(state.get("n_trees_per_iteration_"), objective.n_trees_per_iteration, forest.n_trees)
         n_classes = objective.n_sums if objective.n_sums > 1 or np.shape(classes) == (1,) else 2
     else:
-        _check_equal("whether the estimator is a classifier", is_classifier(estimator), objective.predicts_shares)
+        _check_equal("whether the estimator is a classifier", isinstance(estimator, Classifier), objective.predicts_shares)
         n_classes = objective.n_values
     if objective.n_outputs > 1:
         _check_outputs(estimator, state, objective)
-    elif is_classifier(estimator):
+    elif isinstance(estimator, Classifier):
         if not isinstance(classes, np.ndarray) or classes.ndim != 1:
             raise TypeError(f"classes_ is {classes!r}; in a fitted classifier it is an array of one axis")
         _check_equal("the number of classes_", len(classes), n_classes)
@@ -81,7 +80,7 @@ def check_state(estimator, state):
 
 def _check_outputs(estimator, state, objective):
     """Raise unless the classes of several outputs are those of the forest."""
-    if not is_classifier(estimator):
+    if not isinstance(estimator, Classifier):
         return
     classes = state.get("classes_")
     if not isinstance(classes, list) or not all(isinstance(one, np.ndarray) and one.ndim == 1 for one in classes):

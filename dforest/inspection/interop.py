@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.data.sparse import in_order
-from dforest.estimators.prediction import path_matrix
+from dforest.estimators.tree_model import path_matrix
 
 TREE_LEAF = -1
 TREE_UNDEFINED = -2

@@ -21,9 +21,9 @@ from scipy.sparse import hstack, issparse
 from sklearn.utils import Bunch, _safe_indexing
 
 from dforest.estimators.data.features import numbers_of
-from dforest.estimators.data.given import given_values
+from dforest.estimators.data.given import check_number, given_values
 from dforest.estimators.data.tables import given_rows
-from dforest.estimators.data.validation import check_number, count_features
+from dforest.estimators.data.validation import count_features
 from dforest.estimators.kinds import Forest
 from dforest.estimators.randomness import check_random_state
 from dforest.estimators.subclasses import unfitted

@@ -15,7 +15,7 @@ from dforest.core.sparse_rows import dense
 from dforest.estimators.forest.ensemble import ForestClassifier, ForestRegressor
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.kinds import DecisionTree
-from dforest.estimators.prediction import TreeModel
+from dforest.estimators.tree_model import TreeModel
 from dforest.extras import needed
 from dforest.interchange.conversion.columns import check_numbers_alone, threshold_labels
 from dforest.interchange.conversion.shap import to_shap

@@ -29,7 +29,8 @@ from dforest import (
     SurvivalTree,
     config_context,
 )  # fmt: skip
-from dforest.estimators.data.validation import check_number, count_features, count_samples
+from dforest.estimators.data.given import check_number
+from dforest.estimators.data.validation import count_features, count_samples
 from dforest.sampling import RowSampling, SampledRows
 from dforest.spmd.threads import ThreadGroup
 

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.config import communicator, in_kind, on_host
+from dforest.config import communicator, on_host
 from dforest.core.boost.tried_columns import can_split
 from dforest.core.integer_weights import integer_weights
 from dforest.engines.fit_report import FitReport
@@ -38,6 +38,7 @@ from dforest.estimators.boosting.loop import first_trees, grow, with_sets, with_
 from dforest.estimators.boosting.memory import estimate_memory
 from dforest.estimators.boosting.out_of_fold import keep_out_of_fold
 from dforest.estimators.boosting.permutation import permutation_importance
+from dforest.estimators.boosting.predictions import RawPredictions
 from dforest.estimators.boosting.progress import tell_iteration, tell_stop
 from dforest.estimators.boosting.queries import ToldQueries
 from dforest.estimators.boosting.rows import (
@@ -58,21 +59,20 @@ from dforest.estimators.callbacks import CallbackSupportMixin, FitTasks, callbac
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.fits import fitting
 from dforest.estimators.data.rows import coded_columns, training_rows
-from dforest.estimators.data.validation import check_number, count_features, count_threads
-from dforest.estimators.kinds import BoostedTrees
+from dforest.estimators.data.validation import count_features, count_threads
 from dforest.estimators.other_names import with_hints
-from dforest.estimators.prediction import TreeModel
 from dforest.estimators.reporting import report
 from dforest.estimators.results.dependence import partial_dependence
 from dforest.estimators.results.importance import gain_shares
 from dforest.estimators.results.shapley import shap_interaction_values, shap_values
 from dforest.estimators.support import Fit, check_support, places_of_fit
+from dforest.estimators.tree_model import TreeModel
 from dforest.warning import warn
 
 MAX_STORED = 0.5  # share of the rows that a sparse column stores; columns that store more become dense
 
 
-class BoostingEstimator(CallbackSupportMixin, TreeModel, BoostedTrees):
+class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
     """What boosted trees for classes, for numbers and for ranking share."""
 
     estimate_memory = estimate_memory
@@ -413,12 +413,6 @@ class BoostingEstimator(CallbackSupportMixin, TreeModel, BoostedTrees):
             )
 
     @property
-    def n_iter_(self):
-        """Number of iterations that the model has: int, below `max_iter` if growing stopped early, or an earlier one was best."""
-        check_is_fitted(self)
-        return self.forest_.n_trees // self.n_trees_per_iteration_
-
-    @property
     def estimators_(self):
         """The trees one by one, as in scikit-learn's `GradientBoostingRegressor`, for drawings and for a look at their nodes.
 
@@ -529,50 +523,6 @@ class BoostingEstimator(CallbackSupportMixin, TreeModel, BoostedTrees):
         model = copy(self)
         model.forest_ = first_trees(self.forest_, self._count_iterations(n_iter) * self.n_trees_per_iteration_)
         return model
-
-    def _count_iterations(self, n_iter):
-        """How many iterations are to count. Raises ValueError if there are not so many."""
-        if n_iter is None:
-            return self.n_iter_
-        allowed = f"integers from 1 to n_iter_={self.n_iter_}, and None"
-        return check_number("n_iter", n_iter, Integral, allowed, lambda n: 1 <= n <= self.n_iter_)
-
-    def _raw(self, X, n_iter=None, offset=None):
-        """Raw predictions by the first iterations, or by all: float64, of shape (n_rows, n_sums)."""
-        if n_iter is None and offset is None:
-            return on_host(self._mean(X))
-        return next(self._raw_after(X, [self._count_iterations(n_iter)], offset))
-
-    def _predicted(self, X, n_iter=None, offset=None, has_classes=False):
-        """What raw predictions say of y, or the probabilities of all classes: X's kind of array; see `_raw`."""
-        if n_iter is None and offset is None:
-            packed, *rows = self._ready(X)
-            number = self._loss.facts.number  # below 0 of a loss of the user's own
-            if hasattr(packed, "inverse_link") and number >= 0:  # on a device
-                return in_kind(X, packed.inverse_link(*rows, number, has_classes))
-            raw = on_host(packed.mean(*rows))
-        else:
-            raw = self._raw(X, n_iter, offset)
-        loss = self._loss
-        n_threads = self._n_threads(self.forest_.packed(), len(raw))
-        return in_kind(X, (loss.probabilities if has_classes else loss.predict)(raw, n_threads))
-
-    def _staged_raw(self, X, offset=None):
-        """Yield raw predictions after each iteration, in new arrays."""
-        return self._raw_after(X, range(1, self.n_iter_ + 1), offset)
-
-    def _raw_after(self, X, numbers, offset=None):
-        """Yield raw predictions after some numbers of iterations, which ascend, in new arrays."""
-        X = self._checked_rows(X)
-        packed, n_trees, n_sums = self.forest_.packed(), self.n_trees_per_iteration_, self.forest_.objective.n_sums
-        n_threads = self._n_threads(packed, len(X))
-        sums = check_offset([on_host(offset)], [len(X)], n_sums)
-        sums = np.zeros((len(X), n_sums)) if sums is None else sums
-        baseline, done = np.array(self.forest_.objective.baseline), 0
-        for n in numbers:
-            packed.add_up(X, sums, done * n_trees, (n - done) * n_trees, n_threads)
-            done = n
-            yield sums + baseline
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -2,23 +2,20 @@
 
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.config import in_kind
 from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.estimators.boosting.base import BoostingEstimator
 from dforest.estimators.boosting.losses import Loss, OwnLoss
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
-from dforest.estimators.boosting.scores import decisions, predicted_labels, predicted_shares
+from dforest.estimators.boosting.predictions import BoostedClasses, BoostedNumbers
 from dforest.estimators.data.fits import instance_of
-from dforest.estimators.data.validation import count_threads
 from dforest.estimators.declaration import has_parameters
-from dforest.estimators.other_names import with_hints
 from dforest.estimators.scoring import ClassifierScore, RegressorScore
 from dforest.estimators.targets.classes import Classes
 from dforest.estimators.targets.numbers import Numbers
 
 
 @has_parameters("boosting classifier", table=BOOSTING_PARAMETERS)
-class HistGradientBoostingClassifier(ClassifierScore, BoostingEstimator):
+class HistGradientBoostingClassifier(BoostedClasses, ClassifierScore, BoostingEstimator):
     """Gradient-boosted trees for classification: each tree corrects the predictions of those before it.
 
     A row's *raw prediction* is the sum of a constant and of the values of the leaves that it reaches in all trees;
@@ -74,129 +71,9 @@ class HistGradientBoostingClassifier(ClassifierScore, BoostingEstimator):
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = isinstance(getattr(self, "loss", None), str)
         return tags
 
-    @with_hints
-    def predict(self, X, *, n_iter=None, offset=None):
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-        n_iter : int, optional
-            Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
-        offset : array-like of shape (n_rows,) or (n_rows, n_classes), optional
-            What each row's raw prediction begins with, as in `fit`. None means zeros.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_outputs)
-            The most probable class of each row; of equally probable classes, the first in `classes_`.
-        """
-        raw = self._raw(X, n_iter, offset)
-        return in_kind(X, predicted_labels(raw, self.classes_))
-
-    @with_hints
-    def predict_proba(self, X, *, n_iter=None, offset=None):
-        """Predict the probability of each class for each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-        n_iter : int, optional
-            Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
-        offset : array-like of shape (n_rows,) or (n_rows, n_classes), optional
-            What each row's raw prediction begins with, as in `fit`. None means zeros.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes), dtype float64
-            Probabilities, with columns in the order of `classes_`; for a y of several columns a list of such, one for each.
-        """
-        check_is_fitted(self)
-        if isinstance(self.classes_, list):
-            shares = predicted_shares(self._loss, self._raw(X, n_iter, offset), self.classes_, count_threads(self.n_jobs))
-            return [in_kind(X, of_output) for of_output in shares]
-        return self._predicted(X, n_iter, offset, has_classes=True)
-
-    def decision_function(self, X, *, n_iter=None, offset=None):
-        """Return the raw prediction of each row, which is the sum of the values of the leaves that it reaches.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-        n_iter : int, optional
-            Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
-        offset : array-like of shape (n_rows,) or (n_rows, n_classes), optional
-            What each row's raw prediction begins with, as in `fit`. None means zeros.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_classes), dtype float64
-            For two classes, one number for each row: with ``loss="log_loss"`` the logarithm of the odds of the second
-            class, and with "exponential" half of it. For more classes, a number for each class, and for a y of several columns
-            one for each column.
-        """
-        return in_kind(X, decisions(self._raw(X, n_iter, offset)))
-
-    def staged_predict(self, X, *, offset=None):
-        """Predict the class of each row by the first iteration alone, by the first two iterations, and so on.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-        offset : array-like of shape (n_rows,) or (n_rows, n_classes), optional
-            What each row's raw prediction begins with, as in `fit`. None means zeros.
-
-        Yields
-        ------
-        ndarray of shape (n_rows,)
-            What `predict` would return if growing had stopped after this iteration.
-        """
-        for raw in self._staged_raw(X, offset):
-            yield predicted_labels(raw, self.classes_)
-
-    def staged_predict_proba(self, X, *, offset=None):
-        """Predict the probability of each class by the first iteration alone, by the first two iterations, and so on.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-        offset : array-like of shape (n_rows,) or (n_rows, n_classes), optional
-            What each row's raw prediction begins with, as in `fit`. None means zeros.
-
-        Yields
-        ------
-        ndarray of shape (n_rows, n_classes), dtype float64
-            What `predict_proba` would return if growing had stopped after this iteration.
-        """
-        for raw in self._staged_raw(X, offset):
-            yield predicted_shares(self._loss, raw, self.classes_)
-
-    def staged_decision_function(self, X, *, offset=None):
-        """Return the raw prediction of each row by the first iteration alone, by the first two iterations, and so on.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-        offset : array-like of shape (n_rows,) or (n_rows, n_classes), optional
-            What each row's raw prediction begins with, as in `fit`. None means zeros.
-
-        Yields
-        ------
-        ndarray of shape (n_rows,) or (n_rows, n_classes), dtype float64
-            What `decision_function` would return if growing had stopped after this iteration.
-        """
-        for raw in self._staged_raw(X, offset):
-            yield decisions(raw)
-
 
 @has_parameters("boosting regressor", table=BOOSTING_PARAMETERS)
-class HistGradientBoostingRegressor(RegressorScore, BoostingEstimator):
+class HistGradientBoostingRegressor(BoostedNumbers, RegressorScore, BoostingEstimator):
     """Gradient-boosted trees for regression: each tree corrects the predictions of those before it.
 
     A row's *raw prediction* is the sum of a constant and of the values of the leaves that it reaches in all trees; for most
@@ -270,42 +147,3 @@ class HistGradientBoostingRegressor(RegressorScore, BoostingEstimator):
         if self.loss == "tweedie":
             return Loss(self.loss, float(self.power))
         return Loss(self.loss)
-
-    @with_hints
-    def predict(self, X, *, n_iter=None, offset=None):
-        """Predict the target of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-        n_iter : int, optional
-            Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
-        offset : array-like of shape (n_rows,) or (n_rows, n_outputs), optional
-            What each row's raw prediction begins with, as in `fit`. None means zeros.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64
-            Estimates of the mean of the target, or of its median or a quantile, depending on `loss`; of several outputs, a column
-            for each.
-        """
-        return self._predicted(X, n_iter, offset)
-
-    def staged_predict(self, X, *, offset=None):
-        """Predict the target of each row by the first iteration alone, by the first two iterations, and so on.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-        offset : array-like of shape (n_rows,) or (n_rows, n_outputs), optional
-            What each row's raw prediction begins with, as in `fit`. None means zeros.
-
-        Yields
-        ------
-        ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64
-            What `predict` would return if growing had stopped after this iteration.
-        """
-        for raw in self._staged_raw(X, offset):
-            yield self._loss.predict(raw)

@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from dforest.config import on_host
 from dforest.estimators.boosting.rows import ToScore, scored_rows
 from dforest.estimators.boosting.scores import score_of_sums
-from dforest.estimators.data.validation import check_number, count_threads
+from dforest.estimators.data.given import check_number
+from dforest.estimators.data.validation import count_threads
 from dforest.estimators.results.importance import features_used, numbers_of_groups, score_decrease
 from dforest.spmd.communicator import ALONE
 

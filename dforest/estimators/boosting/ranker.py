@@ -10,6 +10,7 @@ from dforest.estimators.boosting.losses import OwnLoss
 from dforest.estimators.boosting.memory import estimate_of
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting.permutation import permuted
+from dforest.estimators.boosting.predictions import BoostedRanks
 from dforest.estimators.boosting.queries import RankingMeasure, ToldQueries, check_k, metric_of, numbers_of_queries
 from dforest.estimators.boosting.rows import ToScore
 from dforest.estimators.data.agreement import Partition
@@ -17,14 +18,13 @@ from dforest.estimators.data.fits import instance_of
 from dforest.estimators.data.given import given_numbers
 from dforest.estimators.data.validation import check_weights, count_threads
 from dforest.estimators.declaration import has_parameters
-from dforest.estimators.kinds import RankingTrees
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.reporting import report_on
 from dforest.estimators.targets.numbers import Numbers
 
 
 @has_parameters("boosting ranker", table=BOOSTING_PARAMETERS)
-class HistGradientBoostingRanker(RankingTrees, BoostingEstimator):
+class HistGradientBoostingRanker(BoostedRanks, BoostingEstimator):
     """Gradient-boosted trees for ranking: each tree corrects the order that those before it give to the rows of a query.
 
     Rows belong to *queries*, such as the documents that a search may show, or what a customer may be offered; `fit` is told
@@ -175,44 +175,6 @@ class HistGradientBoostingRanker(RankingTrees, BoostingEstimator):
         """
         partition = Partition(0, X, y, sample_weight, qid, offset, group)
         return estimate_of(self, partition, ToScore(X_val, y_val, sample_weight_val, offset_val, qid_val, group_val))
-
-    @with_hints
-    def predict(self, X, *, n_iter=None, offset=None):
-        """Predict a number for each row, by which the rows of a query are ranked, the highest first.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-        n_iter : int, optional
-            Number of iterations that count, from 1 to `n_iter_`: the prediction is that of the first iterations. None means all.
-        offset : array-like of shape (n_rows,), optional
-            What each row's raw prediction begins with, as in `fit`. None means zeros.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), dtype float64
-            Raw predictions. They are comparable within a query alone, and have no unit.
-        """
-        return self._predicted(X, n_iter, offset)
-
-    def staged_predict(self, X, *, offset=None):
-        """Predict by the first iteration alone, by the first two iterations, and so on.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-        offset : array-like of shape (n_rows,), optional
-            What each row's raw prediction begins with, as in `fit`. None means zeros.
-
-        Yields
-        ------
-        ndarray of shape (n_rows,), dtype float64
-            What `predict` would return if growing had stopped after this iteration.
-        """
-        for raw in self._staged_raw(X, offset):
-            yield self._loss.predict(raw)
 
     def score(self, X, y, sample_weight=None, *, qid=None, group=None, k=None):
         """Return the mean over queries of NDCG, the normalized discounted cumulative gain: 1 where all rows are in order.

@@ -8,10 +8,9 @@ from sklearn.utils.validation import _num_samples
 
 from dforest.core.sparse_rows import SparseRows
 from dforest.engines.rows import RowShare
-from dforest.estimators.boosting.losses import MAX_TARGET
+from dforest.estimators.boosting.offsets import check_offset
 from dforest.estimators.boosting.queries import ToldQueries
 from dforest.estimators.data.agreement import common_floats
-from dforest.estimators.data.given import given_numbers
 from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.rows import checked_rows, checked_targets
 from dforest.estimators.data.tables import read_table
@@ -135,47 +134,6 @@ def booster_weight(weight, name="sample_weight", ranks=ALONE):
     if weight.max(initial=0) > MAX_WEIGHT:
         raise ValueError(f"{name} holds {weight.max()}, class weights included; allowed are weights up to {MAX_WEIGHT}")
     return weight
-
-
-def check_offset(offsets, lengths, n_sums, name="offset"):
-    """The offsets of the rows of all parts: ndarray of shape (n_rows, n_sums), dtype float64; None if there are none.
-
-    Parameters
-    ----------
-    offsets : list of (array-like, or None)
-        Of each part of X; None of one part means None of all.
-    lengths : list of int
-        How many rows each part has.
-    n_sums : int
-        How many raw predictions a row has.
-    name : str
-        What the offsets are called, for errors.
-
-    Raises
-    ------
-    ValueError
-        If they are not finite numbers up to 2**500 in magnitude, or if there are more or fewer than raw predictions.
-    """
-    if any(offset is None for offset in offsets):
-        return None
-    checked = [np.zeros((0, n_sums))]
-    for offset, length in zip(offsets, lengths, strict=True):
-        numbers = given_numbers(name, offset)
-        try:
-            numbers = numbers.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} holds what are no numbers: {error}; allowed are finite numbers") from error
-        shapes = [(length,), (length, 1)] if n_sums == 1 else [(length, n_sums)]
-        if numbers.shape not in shapes:
-            raise ValueError(f"{name} has the shape {numbers.shape}; allowed is {shapes[0]}")
-        wrong = np.argwhere(~(np.abs(numbers) <= MAX_TARGET))
-        if len(wrong):
-            raise ValueError(
-                f"{name} holds {numbers[tuple(wrong[0])]} in row {wrong[0][0]}; allowed are finite numbers up to 2**500 in "
-                "magnitude"
-            )
-        checked.append(numbers.reshape(length, n_sums))
-    return np.concatenate(checked)
 
 
 def check_columns_of_y(estimator, partitions):

@@ -15,8 +15,9 @@ from sklearn.metrics import check_scoring
 from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.boosting.early_stopping import Monitor, ScoredRows, Stopping
 from dforest.estimators.boosting.losses import MeanLoss
+from dforest.estimators.boosting.predictions import decisions, predicted_labels, predicted_shares
 from dforest.estimators.boosting.rows import count_strata
-from dforest.estimators.data.outputs import labels_of
+from dforest.estimators.data.labels import labels_of
 from dforest.estimators.scoring import check_scorer, named_scorer, refusal, told_classes
 from dforest.spmd.communicator import ALONE
 
@@ -219,29 +220,3 @@ class PredictedClasses(ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return True
-
-
-def decisions(raw):
-    """Raw predictions as `decision_function` has them: of two classes one number a row, and of one class too."""
-    return raw[:, 0] if raw.shape[1] == 1 else raw
-
-
-def predicted_labels(raw, classes):
-    """The labels of the most probable classes: ndarray of shape (n_rows,), or (n_rows, n_outputs) if classes are a list."""
-    if isinstance(classes, list):
-        return labels_of(classes, [class_numbers(raw[:, o : o + 1], len(own)) for o, own in enumerate(classes)])
-    return classes.take(class_numbers(raw, len(classes)))
-
-
-def predicted_shares(loss, raw, classes, n_threads=1):
-    """The probabilities of classes: ndarray of shape (n_rows, n_classes), or a list of these if classes are one."""
-    if not isinstance(classes, list):
-        return loss.probabilities(raw, n_threads)
-    one = loss.of_outputs(1)
-    of_outputs = [one.probabilities(np.ascontiguousarray(raw[:, o : o + 1]), n_threads) for o in range(len(classes))]
-    return [np.ones((len(raw), 1)) if len(own) == 1 else p for p, own in zip(of_outputs, classes, strict=True)]
-
-
-def class_numbers(raw, n_classes):
-    """The number of the most probable class of each row, of equally probable ones the lowest."""
-    return (raw[:, 0] > 0).astype(np.intp) if n_classes == 2 else raw.argmax(axis=1)

@@ -1,13 +1,17 @@
 """What users pass beside X: masked arrays, lists, and columns of other libraries, as arrays that say exactly the same.
 
-Masked cells and what other libraries call missing (None, NA, null) are missing values, which are refused.
+Masked cells and what other libraries call missing (None, NA, null) are missing values, which are refused. Besides, numbers and
+paths, as Python's own.
 """
 
+import os
+from numbers import Integral
+
 import numpy as np
-from scipy.sparse import issparse
 
 from dforest.estimators.data.column_check import check_values
 from dforest.estimators.data.labels import is_missing
+from dforest.estimators.data.sparse import is_sparse
 from dforest.estimators.data.tables import exact_array
 
 
@@ -28,7 +32,7 @@ def given_values(name, values, first=0):
     ValueError
         If a value is missing.
     """
-    if values is None or issparse(values):  # which is for others to allow or refuse
+    if values is None or is_sparse(values):  # which is for others to allow or refuse
         return values
     values = exact_array(values)
     if isinstance(values, np.ma.MaskedArray):
@@ -58,3 +62,43 @@ def _check_there(name, first, missing, what):
         where = f"row {first + places[0][0]}" + (f", column {places[0][1]}" if missing.ndim > 1 and missing.shape[1] > 1 else "")
         raise ValueError(f"Input {name} contains NaN, or has no value: {what} in {where}; every row needs a value")
 
+
+def check_number(name, value, kind, allowed, is_allowed):
+    """A value as a number of Python. Raises ValueError unless it is a number of a kind that is allowed, and no bool.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter.
+    value : object
+    kind : type
+        `numbers.Integral` or `numbers.Real`.
+    allowed : str
+        What the message says.
+    is_allowed : callable
+        Given the value; NaN should not pass.
+    """
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, bool) or not isinstance(value, kind) or not is_allowed(value):
+        raise ValueError(f"{name}={value!r}; allowed are {allowed}")
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def path_of(path):
+    """What a user gives as a path, as str; raises ValueError if it is none."""
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise ValueError(f"path={path!r}; allowed are strings and path-like objects") from None
+
+
+def file_path_of(path):
+    """The path of a regular file, there or to be made, as str; raises ValueError if it is none, or if something else is there.
+
+    Who replaces a device takes it from all other programs, and who reads a pipe waits for one that writes.
+    """
+    path = path_of(path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        kind = "folder" if os.path.isdir(path) else "device, a pipe or a socket"
+        raise ValueError(f"path={path!r} is a {kind}; allowed are regular files")
+    return path

@@ -79,3 +79,11 @@ def sorted_labels(labels, title):
 def title(names, j):
     """What messages call column j of X, given the names of all columns or None."""
     return f"X column {j if names is None else repr(names[j])}"
+
+
+def labels_of(classes, numbers):
+    """The labels of class numbers, given both output by output: ndarray of shape (n_rows, n_outputs)."""
+    columns = [labels.take(own) for labels, own in zip(classes, numbers, strict=True)]
+    if len({column.dtype.kind for column in columns}) > 1:  # else numbers would become text
+        columns = [column.astype(object) for column in columns]
+    return np.stack(columns, axis=1)

@@ -73,14 +73,6 @@ def classes_of(classifier):
     return classifier.classes_ if isinstance(classifier.classes_, list) else [classifier.classes_]
 
 
-def labels_of(classes, numbers):
-    """The labels of class numbers, given both output by output: ndarray of shape (n_rows, n_outputs)."""
-    columns = [labels.take(own) for labels, own in zip(classes, numbers, strict=True)]
-    if len({column.dtype.kind for column in columns}) > 1:  # else numbers would become text
-        columns = [column.astype(object) for column in columns]
-    return np.stack(columns, axis=1)
-
-
 def most_probable(probability, outputs):
     """The number of the most probable class of each output, the lowest of equals: ndarray of shape (n_rows, n_outputs).
 

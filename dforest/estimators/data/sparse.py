@@ -1,9 +1,19 @@
-"""Sparse matrices and arrays of SciPy as X: made CSR, in order, and checked. What the user passed is never changed."""
+"""Sparse matrices and arrays of SciPy as X: made CSR, in order, and checked. What the user passed is never changed.
+
+SciPy is imported where there is such a matrix: who predicts arrays and frames alone needs none.
+"""
+
+import sys
+from importlib import import_module
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array, csr_array
 
 from dforest.core.sparse_rows import MAX_COLUMNS
+
+
+def is_sparse(X):
+    """Whether X is a sparse matrix or array of SciPy: there is none as long as nobody has imported that."""
+    return "scipy.sparse" in sys.modules and import_module("scipy.sparse").issparse(X)
 
 
 def in_order(X):
@@ -28,14 +38,15 @@ def in_order(X):
         raise ValueError(f"Expected 2D array, got a sparse array of {X.ndim} dimensions instead; allowed are rows with columns")
     if X.shape[1] > MAX_COLUMNS:
         raise ValueError(f"X has {X.shape[1]} columns; allowed are up to {MAX_COLUMNS} columns of a sparse matrix")
+    scipy = import_module("scipy.sparse")
     if X.format in ("csr", "csc"):
-        kind = csr_array if X.format == "csr" else csc_array
+        kind = scipy.csr_array if X.format == "csr" else scipy.csc_array
         found = kind((X.data, X.indices, X.indptr), shape=X.shape)  # whose flags are its own
         found.check_format(full_check=True)
         found = found.tocsr()
     else:
         given = X.tocoo()
-        found = csr_array(given)
+        found = scipy.csr_array(given)
         if found.nnz != given.nnz:  # SciPy adds up many values of a place in an order of its own
             return _added_up(given.row, given.col, given.data, X.shape)
     if not found.has_sorted_indices:
@@ -64,10 +75,11 @@ def with_numbers(X, numbers):
     csr_array
         Of X's dtype, in order.
     """
+    scipy = import_module("scipy.sparse")
     values, filled = X.data.copy(), [j for j, (_, other) in numbers.items() if other != 0]
     for j, (own, _) in numbers.items():
         values[X.indptr[j] : X.indptr[j + 1]] = own
-    changed = csc_array((values, X.indices, X.indptr), shape=X.shape)
+    changed = scipy.csc_array((values, X.indices, X.indptr), shape=X.shape)
     if not filled:
         return changed.tocsr()
     entries = changed.tocoo()
@@ -79,7 +91,7 @@ def with_numbers(X, numbers):
         columns.append(np.full(len(rows[-1]), j))
         values.append(np.full(len(rows[-1]), numbers[j][1], X.dtype))
     entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
-    return coo_array(entries, shape=X.shape).tocsr().sorted_indices()
+    return scipy.coo_array(entries, shape=X.shape).tocsr().sorted_indices()
 
 
 def _added_up(rows, columns, values, shape):
@@ -91,4 +103,4 @@ def _added_up(rows, columns, values, shape):
     sums = np.zeros(np.count_nonzero(is_first), values.dtype)
     np.add.at(sums, np.cumsum(is_first) - 1, values)
     starts = np.searchsorted(rows[is_first], np.arange(shape[0] + 1))
-    return csr_array((sums, columns[is_first], starts), shape=shape)
+    return import_module("scipy.sparse").csr_array((sums, columns[is_first], starts), shape=shape)

@@ -10,14 +10,12 @@ from functools import cached_property
 from importlib import import_module
 
 import numpy as np
-from scipy.sparse import issparse
-from sklearn.utils.validation import check_array
 
 from dforest.config import on_host
 from dforest.core.readable import readable
 from dforest.estimators.data.column_check import LARGEST_EXACT, refusal_of
 from dforest.estimators.data.labels import as_list, is_missing, is_number, label_array, sorted_labels, title
-from dforest.estimators.data.sparse import in_order, with_numbers
+from dforest.estimators.data.sparse import in_order, is_sparse, with_numbers
 from dforest.extras import needed
 from dforest.warning import warn
 
@@ -47,7 +45,7 @@ def read_table(X, estimator=None, unique=True):
             f"X is a {type(X).__name__} of {len(X)} tables; allowed is one: pandas.concat and numpy.concatenate join their rows"
         )
     X = given_rows(X)
-    if issparse(X):
+    if is_sparse(X):
         table = SparseTable(X, in_order(X))
     elif hasattr(X, "iloc") and hasattr(X, "columns"):
         table = PandasTable(X)
@@ -59,6 +57,7 @@ def read_table(X, estimator=None, unique=True):
         X = readable(X) if isinstance(X, np.ndarray) else X
         values = np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)
         if values.ndim != 2:  # which scikit-learn refuses
+            check_array = import_module("sklearn.utils.validation").check_array
             values = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, estimator=estimator)
         table = Table(X, values)
     if unique and table.names is not None:

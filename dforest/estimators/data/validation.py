@@ -5,7 +5,6 @@ parameter or column, the value and what is allowed.
 """
 
 import math
-import os
 from numbers import Integral, Real
 
 import numpy as np
@@ -183,47 +182,6 @@ def check_weights(sample_weight, X, ranks=ALONE):
     if not ranks.any(checked.any()):
         raise ValueError("Sample weights must contain at least one non-zero number.")
     return checked
-
-
-def check_number(name, value, kind, allowed, is_allowed):
-    """A value as a number of Python. Raises ValueError unless it is a number of a kind that is allowed, and no bool.
-
-    Parameters
-    ----------
-    name : str
-        Of the parameter.
-    value : object
-    kind : type
-        `numbers.Integral` or `numbers.Real`.
-    allowed : str
-        What the message says.
-    is_allowed : callable
-        Given the value; NaN should not pass.
-    """
-    value = value.item() if isinstance(value, np.generic) else value
-    if isinstance(value, bool) or not isinstance(value, kind) or not is_allowed(value):
-        raise ValueError(f"{name}={value!r}; allowed are {allowed}")
-    return int(value) if isinstance(value, Integral) else float(value)
-
-
-def path_of(path):
-    """What a user gives as a path, as str; raises ValueError if it is none."""
-    try:
-        return os.fsdecode(path)
-    except TypeError:
-        raise ValueError(f"path={path!r}; allowed are strings and path-like objects") from None
-
-
-def file_path_of(path):
-    """The path of a regular file, there or to be made, as str; raises ValueError if it is none, or if something else is there.
-
-    Who replaces a device takes it from all other programs, and who reads a pipe waits for one that writes.
-    """
-    path = path_of(path)
-    if os.path.exists(path) and not os.path.isfile(path):
-        kind = "folder" if os.path.isdir(path) else "device, a pipe or a socket"
-        raise ValueError(f"path={path!r} is a {kind}; allowed are regular files")
-    return path
 
 
 def check_class_weight(class_weight, classes):

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.config import communicator, in_kind, on_host
+from dforest.config import communicator
 from dforest.core.grow.label_order import LABELS_ORDERED_ABOVE
 from dforest.core.grow.trainer import tree_seeds
 from dforest.core.sampling import AllRows, WithLabelOrder
@@ -27,7 +27,6 @@ from dforest.engines.problem import DrawnRows, GrowthRules, Problem, needs_wide_
 from dforest.estimators.callbacks import FitTasks, callback_management_context
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.fits import fitting, instance_of
-from dforest.estimators.data.outputs import labels_of
 from dforest.estimators.data.preferences import feature_preferences, gain_factors
 from dforest.estimators.data.rows import coded_columns, training_rows
 from dforest.estimators.data.sampling import groups_of, sampling_plan, why_no_order
@@ -39,14 +38,14 @@ from dforest.estimators.data.validation import (
     count_threads,
 )
 from dforest.estimators.forest.memory import estimate_memory
+from dforest.estimators.forest.predictions import ClassPredictions, NumberPredictions
 from dforest.estimators.other_names import with_hints
-from dforest.estimators.prediction import TreeModel
 from dforest.estimators.results import pruning
-from dforest.estimators.results.calibration import calibrated
 from dforest.estimators.scoring import ClassifierScore, RegressorScore
 from dforest.estimators.support import Fit, check_support, places_of_fit
 from dforest.estimators.targets.classes import Classes
 from dforest.estimators.targets.numbers import Numbers
+from dforest.estimators.tree_model import TreeModel
 from dforest.sampling import RowSampling
 
 SPLITTERS = {
@@ -402,98 +401,13 @@ class TreeEstimator(TreeModel):
         return tags
 
 
-class ClassPredictionMixin(ClassifierScore):
+class ClassPredictionMixin(ClassPredictions, ClassifierScore):
     """What makes a `TreeEstimator` a classifier."""
 
     _target = Classes()
 
-    @with_hints
-    def predict_proba(self, X):
-        """Predict the probability of each class for each row.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes), dtype float64
-            Probabilities, with columns in the order of `classes_`: the mean over trees of the shares of the
-            classes in the leaves that a row reaches; with ``voting="hard"``, the share of the trees that vote
-            for each class; with ``calibration="oob"``, these calibrated. For several outputs, a list of such arrays.
-        """
-        probability = self._mean(X, getattr(self, "voting", "soft"))
-        if "calibration_" in self.__dict__:
-            probability = calibrated(on_host(probability), self.calibration_)
-        if self.forest_.objective.n_outputs == 1:
-            return in_kind(X, probability)
-        return [in_kind(X, part) for part in self._split(probability)]
-
-    def _split(self, probability):
-        """The probabilities by output: list of ndarray."""
-        return [np.ascontiguousarray(on_host(probability)[:, own]) for own in self.forest_.objective.outputs]
-
-    def predict_log_proba(self, X):
-        """Predict the natural logarithm of the probability of each class for each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes), dtype float64
-            Logarithms of what `predict_proba` returns; the logarithm of 0 is -inf. For several outputs, a list
-            of such arrays.
-        """
-        probability = self.predict_proba(X)
-        with np.errstate(divide="ignore"):
-            logs = [in_kind(X, np.log(on_host(part))) for part in (probability if self.n_outputs_ > 1 else [probability])]
-        return logs if self.n_outputs_ > 1 else logs[0]
-
-    @with_hints
-    def predict(self, X):
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_outputs)
-            The most probable class of each row, by `predict_proba`, whether calibrated or not; of equally probable classes, the
-            first in `classes_`.
-        """
-        packed, *rows = self._ready(X, getattr(self, "voting", "soft"))
-        if self.forest_.objective.n_outputs == 1:
-            return in_kind(X, self.classes_.take(on_host(packed.most(*rows))))
-        best = [part.argmax(axis=1) for part in self._split(packed.mean(*rows))]
-        return in_kind(X, labels_of(self.classes_, best))
-
-
-class NumberPredictionMixin(RegressorScore):
+class NumberPredictionMixin(NumberPredictions, RegressorScore):
     """What makes a `TreeEstimator` a regressor."""
 
     _target = Numbers()
-
-    @with_hints
-    def predict(self, X):
-        """Predict the target of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64
-            The mean over trees of the value of the leaf that the row reaches. This value is the mean of the
-            leaf's training targets, or their median with ``criterion="absolute_error"``.
-        """
-        mean = self._mean(X)
-        return in_kind(X, mean.ravel() if self.forest_.objective.n_outputs == 1 else mean)

@@ -8,7 +8,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import in_kind
-from dforest.core.sampling import AllRows
 from dforest.engines.weights import ClassBalance
 from dforest.estimators.callbacks import CallbackSupportMixin
 from dforest.estimators.conversion import to_sklearn
@@ -19,6 +18,7 @@ from dforest.estimators.forest import selection
 from dforest.estimators.forest.base import ClassPredictionMixin, NumberPredictionMixin, TreeEstimator
 from dforest.estimators.forest.batch import Batch
 from dforest.estimators.forest.growth import ForestGrowth
+from dforest.estimators.forest.predictions import last_draws
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.kinds import Forest
 from dforest.estimators.other_names import with_hints
@@ -361,8 +361,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
         The name is scikit-learn's, of whose forests others ask this.
         """
         check_is_fitted(self)
-        plan, n_rows = self.forest_.plans[-1], int(self.forest_.n_rows[-1])
-        return None if isinstance(plan, AllRows) else plan.count_draws(n_rows)
+        return last_draws(self.forest_)
 
     @property
     def n_estimators_(self):

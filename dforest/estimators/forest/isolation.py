@@ -11,15 +11,14 @@ import numpy as np
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.config import in_kind, on_host
-from dforest.core.search.isolation import ExtendedSplitter, average_path_length
+from dforest.core.search.isolation import ExtendedSplitter
 from dforest.engines.problem import GrowthRules
 from dforest.estimators.conversion import to_sklearn
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.base import SPLITTERS, TUNING
 from dforest.estimators.forest.ensemble import ForestEstimator
+from dforest.estimators.forest.predictions import OutlierPredictions
 from dforest.estimators.forest.tree import ExtraTreeRegressor
-from dforest.estimators.kinds import OutlierForest
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.reporting import report_on
 from dforest.estimators.results.shapley import shap_interaction_values, shap_values
@@ -37,7 +36,7 @@ def depth_limit(n_draws):
 
 
 @has_parameters("isolation forest", method="dense")
-class IsolationForest(OutlierForest, OutlierMixin, ForestEstimator):
+class IsolationForest(OutlierPredictions, OutlierMixin, ForestEstimator):
     """An isolation forest, which finds outliers: rows that few random splits part from all others.
 
     Each tree is grown on a few rows that are drawn at random, and splits them by a random feature at a random threshold, again
@@ -192,64 +191,6 @@ class IsolationForest(OutlierForest, OutlierMixin, ForestEstimator):
     def max_samples_(self):
         """Number of draws of each tree of the last `fit`: int, the average where trees differ in it."""
         return self._n_samples_bootstrap
-
-    def _average_path_length(self):
-        """The average length of a path in a tree of as many draws that is grown to its end."""
-        return average_path_length(self._n_samples_bootstrap)
-
-    def _scores(self, lengths):
-        """The scores of rows, given the mean lengths of their paths in an array of shape (n_rows, 1)."""
-        longest = self._average_path_length()
-        return -np.exp2(-lengths[:, 0] / longest if longest > 0.0 else np.full(len(lengths), -1.0))
-
-    @with_hints
-    def score_samples(self, X):
-        """Return the score of each row: the lower it is, the more of an outlier is the row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), dtype float64
-            From -1 to 0: the opposite of the anomaly score of the original paper. It is -0.5 for a row whose paths are as long as
-            paths are on average.
-        """
-        return in_kind(X, self._scores(on_host(self._mean(X))))
-
-    def decision_function(self, X):
-        """Return by how much the score of each row is above `offset_`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), dtype float64
-            What `score_samples` returns, less `offset_`; negative for outliers.
-        """
-        return self.score_samples(X) - self.offset_
-
-    @with_hints
-    def predict(self, X):
-        """Tell outliers from the other rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), dtype int64
-            -1 for an outlier, for which `decision_function` is negative, and 1 for any other row.
-        """
-        check_is_fitted(self)
-        return in_kind(X, np.where(on_host(self.decision_function(X)) < 0, -1, 1))
 
     def report(self, X=None, *, path=None, verbose=0):
         """Make a report: one HTML page, which needs no network.

@@ -7,8 +7,9 @@ it brings out what the trees agree on, above 1 it makes them less sure. The orde
 C. Guo et al., "On calibration of modern neural networks", ICML 2017, of which temperature scaling is the simplest method.
 """
 
+from importlib import import_module
+
 import numpy as np
-from scipy.optimize import brentq
 
 MOST_FLOOR, MOST_ADDED = 1e-3, 0.05  # what is added to the share of a class, and to all of them together: at most
 LEAST_POWER, MOST_POWER = 0.1, 10.0  # of 1 / T
@@ -68,7 +69,7 @@ def fit_temperature(shares, y, weight=None):
     elif slope(MOST_POWER) <= 0:
         power = MOST_POWER
     else:
-        power = brentq(slope, LEAST_POWER, MOST_POWER, xtol=1e-6)
+        power = import_module("scipy.optimize").brentq(slope, LEAST_POWER, MOST_POWER, xtol=1e-6)
     return {"temperature": float(f"{1 / power:.4g}"), "floor": floor}
 
 

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from dforest.core.predict.dependence import mean_predictions
 from dforest.core.sparse_rows import dense
 from dforest.core.threads import each
+from dforest.estimators.data.given import check_number
 from dforest.estimators.data.outputs import prediction_columns
-from dforest.estimators.data.validation import check_number, count_threads
+from dforest.estimators.data.validation import count_threads
 from dforest.estimators.results.calibration import check_uncalibrated
 from dforest.estimators.results.shapley import check_tests
 

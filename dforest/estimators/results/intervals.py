@@ -13,8 +13,9 @@ from dforest.core.draws import TreeDraws
 from dforest.core.predict.out_of_bag import predict_out_of_bag, square_exponent
 from dforest.core.sampling import Bootstrap
 from dforest.core.threads import each
+from dforest.estimators.data.given import check_number
 from dforest.estimators.data.outputs import columns_of
-from dforest.estimators.data.validation import check_number, count_threads
+from dforest.estimators.data.validation import count_threads
 from dforest.estimators.powers import next_power, times_power
 from dforest.warning import warn
 

@@ -7,8 +7,9 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.estimators.data.agreement import Partition, check_alike
+from dforest.estimators.data.given import check_number
 from dforest.estimators.data.rows import checked_parts, weighed_rows
-from dforest.estimators.data.validation import check_number, count_threads
+from dforest.estimators.data.validation import count_threads
 from dforest.estimators.powers import times_power
 from dforest.estimators.results import importance, oob
 from dforest.estimators.results.calibration import calibrated

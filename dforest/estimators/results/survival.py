@@ -7,7 +7,6 @@ The curves of leaves are made after trees are grown, from the rows that each tre
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.integrate import trapezoid
 
 from dforest.core.predict.survival import curves_of_leaves, mean_curves
 from dforest.core.threads import each
@@ -177,4 +176,4 @@ def integrated_brier_score(event, time, at, survival_of):
         own = slice(begin, begin + BLOCK_ROWS)
         survival, is_after = survival_of(own), time[own, None] > at
         total += np.where(is_after, (1.0 - survival) ** 2 * of_time, survival**2 * of_row[own]).sum(axis=0)
-    return float(trapezoid(total / len(time), at) / (at[-1] - at[0]))
+    return float(np.trapezoid(total / len(time), at) / (at[-1] - at[0]))

@@ -7,8 +7,8 @@ import sklearn
 from scipy.sparse import issparse
 
 from dforest.config import config_context
+from dforest.estimators.data.given import check_number
 from dforest.estimators.data.tables import read_table
-from dforest.estimators.data.validation import check_number
 from dforest.inspection.table.cells import keys_of, mixed
 from dforest.inspection.table.columns import SparseTable, Table
 from dforest.inspection.table.finding import Finding, TableFindings

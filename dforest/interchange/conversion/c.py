@@ -17,7 +17,8 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from dforest.errors import ConversionError
-from dforest.estimators.data.outputs import classes_of, labels_of, prediction_columns
+from dforest.estimators.data.labels import labels_of
+from dforest.estimators.data.outputs import classes_of, prediction_columns
 from dforest.interchange.conversion.columns import check_own_tests, class_labels, coded_labels, probes_of
 from dforest.interchange.conversion.links import embeds, finds_outliers, link_of, meaning, rounding, scores_of, values_of
 from dforest.interchange.conversion.probes import check_same

@@ -11,8 +11,8 @@ from os import PathLike
 import numpy as np
 from sklearn.base import is_classifier
 
+from dforest.estimators.data.given import file_path_of
 from dforest.estimators.data.labels import label_array
-from dforest.estimators.data.validation import file_path_of
 from dforest.interchange.conversion import ubjson
 from dforest.interchange.conversion.boosted import (
     DAMAGED,

@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import is_classifier
 
-from dforest.estimators.data.outputs import classes_of, labels_of, most_probable, prediction_columns
+from dforest.estimators.data.labels import labels_of
+from dforest.estimators.data.outputs import classes_of, most_probable, prediction_columns
 from dforest.estimators.kinds import Embedding, OutlierForest
 
 # The link by the name of a loss in `dforest.rules.losses`. What y is like is a raw prediction itself, or its exponential. The

@@ -11,7 +11,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.errors import ConversionError
-from dforest.estimators.prediction import TreeModel
+from dforest.estimators.tree_model import TreeModel
 from dforest.extras import needed
 from dforest.interchange.conversion.probes import check_same
 from dforest.interchange.conversion.skl2onnx_converter import register

@@ -40,7 +40,8 @@ from dforest.core.forest.arrays import Forest
 from dforest.core.forest.state import shrink
 from dforest.core.predict.packing import PackedArrays, bounds_of_means, slot_bits, slot_size
 from dforest.errors import ModelFileError
-from dforest.estimators.data.validation import count_threads, file_path_of
+from dforest.estimators.data.given import file_path_of
+from dforest.estimators.data.validation import count_threads
 from dforest.estimators.declaration import with_new_names
 from dforest.estimators.kinds import Blend
 from dforest.interchange.storage.container import Container, write_container
