@@ -19,7 +19,7 @@ from dforest.estimators.tree_model import TreeModel
 from dforest.extras import needed
 from dforest.interchange.conversion.columns import check_numbers_alone, threshold_labels
 from dforest.interchange.conversion.shap import to_shap
-from dforest.interchange.storage.values import CLASSES
+from dforest.interchange.storage.values import BUILT_IN, RECORDS
 from dforest.public import estimators
 
 _SHAP_NODES = 2**15 - 1  # of a tree: with more, shap 0.51 may crash where there is a background
@@ -321,4 +321,5 @@ def skops_types():
     >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
-    return sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in {Forest, *estimators(), *CLASSES})
+    own = {f"{cls.__module__}.{cls.__qualname__}" for cls in (Forest, *estimators())}
+    return sorted(own.union(f"{home}.{name}" for homes in (RECORDS, BUILT_IN) for name, home in homes.items()))

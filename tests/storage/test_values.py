@@ -17,7 +17,8 @@ from sklearn.metrics import fbeta_score, get_scorer, get_scorer_names, make_scor
 
 import dforest
 from dforest.errors import ModelFileError
-from dforest.interchange.storage.values import ValueReader, ValueWriter
+from dforest.interchange.storage.values import ValueReader
+from dforest.interchange.storage.writer import ValueWriter
 
 X, Y = load_iris(return_X_y=True)
 

@@ -270,7 +270,7 @@ def test_out_of_bag_concordance(score):
 
 def test_out_of_bag_brier_score(monkeypatch):
     """By the formula, row by row and time by time, of the mean of the curves of trees that left the row out."""
-    monkeypatch.setattr("dforest.estimators.forest.survival.BLOCK_ROWS", 7)
+    monkeypatch.setattr("dforest.estimators.forest.survival_predictions.BLOCK_ROWS", 7)
     monkeypatch.setattr("dforest.estimators.results.survival.BLOCK_ROWS", 7)
     weight = np.where(np.arange(len(X)) % 9 == 0, 0.0, 1.0)
     forest = RandomSurvivalForest(9, oob_score="neg_integrated_brier_score", random_state=0, n_jobs=2).fit(X, Y, weight)

@@ -9,22 +9,22 @@ import numpy as np
 from sklearn.utils import Bunch, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.config import communicator, in_kind
+from dforest.config import communicator
 from dforest.estimators.auto import members
 from dforest.estimators.auto.parameters import BLEND_PARAMETERS
+from dforest.estimators.auto.predictions import BlendedClasses, BlendedNumbers, BlendPredictions, check_blend, mixed_by
 from dforest.estimators.auto.weights import floored, log_weights, squared_weights
 from dforest.estimators.data.fits import fitting
 from dforest.estimators.data.given import given_numbers, given_values
 from dforest.estimators.data.validation import check_classes, check_targets, check_weights
 from dforest.estimators.declaration import has_parameters
-from dforest.estimators.kinds import Blend
 from dforest.estimators.model import Model
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.randomness import check_random_state
 from dforest.estimators.scoring import ClassifierScore, RegressorScore
 
 
-class AutoForest(Blend, Model):
+class AutoForest(BlendPredictions, Model):
     """What blends share."""
 
     @with_hints
@@ -178,7 +178,7 @@ class AutoForest(Blend, Model):
         self.estimators_ = [estimator for _, estimator, _ in kept]
         self._names = [name for name, _, _ in kept]
         self.weights_ = np.array([share for _, _, share in kept])
-        mixed = _mixed([predictions[i] for i in np.flatnonzero(weights)], self.weights_)
+        mixed = mixed_by([predictions[i] for i in np.flatnonzero(weights)], self.weights_)
         self.oof_prediction_ = mixed
         self.oof_loss_ = self._loss(mixed[known], y[known], own)
         for name in ("n_features_in_", "feature_names_in_"):
@@ -188,15 +188,10 @@ class AutoForest(Blend, Model):
                 setattr(self, name, found[0])
         self._tell(", ".join(f"{name} {share:.3f}" for name, _, share in kept) + f": a loss of {self.oof_loss_:.6g}")
 
-    def _predicted(self, X):
-        """What the blend predicts of rows: ndarray of shape (n_rows,) or (n_rows, n_classes)."""
-        check_is_fitted(self)
-        return _mixed([members.predicted(estimator, X, self._classes()) for estimator in self.estimators_], self.weights_)
-
     @property
     def named_estimators_(self):
         """The members that have a weight, by name: Bunch."""
-        check_is_fitted(self)
+        self._check_fitted()
         return Bunch(**dict(zip(self._names, self.estimators_, strict=True)))
 
     @property
@@ -205,17 +200,13 @@ class AutoForest(Blend, Model):
 
         They are all 0 if no tree has a split. AttributeError is raised if a member has none.
         """
-        check_is_fitted(self)
-        mean = _mixed([estimator.feature_importances_ for estimator in self.estimators_], self.weights_)
+        self._check_fitted()
+        mean = mixed_by([estimator.feature_importances_ for estimator in self.estimators_], self.weights_)
         return mean / mean.sum() if mean.any() else mean
 
     @abstractmethod
     def _encode(self, y):
         """Check targets, and return them as class numbers or float64."""
-
-    @abstractmethod
-    def _classes(self):
-        """The classes, or None."""
 
     @abstractmethod
     def _weights(self, predictions, y, weight):
@@ -225,9 +216,12 @@ class AutoForest(Blend, Model):
     def _loss(self, prediction, y, weight):
         """The loss of predictions."""
 
+    def _check_fitted(self):
+        check_is_fitted(self)
+
     def __setstate__(self, state):
         if "weights_" in state:
-            _check_state(state)
+            check_blend(state)
         super().__setstate__(state)
 
     def __sklearn_tags__(self):
@@ -237,36 +231,12 @@ class AutoForest(Blend, Model):
         return tags
 
 
-def _check_state(state):
-    """Raise unless the attributes of a fitted blend, as a pickle or a file has them, fit together."""
-    estimators, weights, n_features = state["estimators_"], state["weights_"], state.get("n_features_in_")
-    if not isinstance(weights, np.ndarray) or weights.dtype != np.float64 or weights.shape != (len(estimators),):
-        raise TypeError(f"weights_ is {weights!r}; in a blend it is an array of a weight for each of {len(estimators)} members")
-    if not (len(weights) and (weights > 0).all() and abs(weights.sum() - 1) < 1e-9):
-        raise ValueError(f"weights_: {weights.tolist()!r}; in a blend they are above 0 and sum to 1")
-    if not isinstance(state["_names"], list) or len(set(state["_names"])) != len(estimators):
-        raise ValueError(f"_names: {state['_names']!r}; in this blend there is a name of each of {len(estimators)} members")
-    for estimator in estimators:
-        if getattr(estimator, "n_features_in_", n_features) != n_features:
-            raise ValueError(f"a member has {estimator.n_features_in_} features; in this blend it must be {n_features}")
-        if "classes_" in state and not set(estimator.classes_.tolist()) <= set(state["classes_"].tolist()):
-            raise ValueError(f"a member has the classes {estimator.classes_!r}, which this blend does not have")
-
-
-def _mixed(predictions, weights):
-    """The sum of predictions by weight, in the order of the members."""
-    mixed = weights[0] * predictions[0]
-    for prediction, weight in zip(predictions[1:], weights[1:], strict=True):
-        mixed = mixed + weight * prediction
-    return mixed
-
-
 def _mean(values, weight):
     return float(values.mean() if weight is None else (values * weight).sum() / weight.sum())
 
 
 @has_parameters("blend classifier", table=BLEND_PARAMETERS)
-class AutoForestClassifier(ClassifierScore, AutoForest):
+class AutoForestClassifier(BlendedClasses, ClassifierScore, AutoForest):
     """A blend for classification: a random forest, boosted trees and extra trees, weighed by what they predict out of sample.
 
     The forests have ``max_features=0.5`` and ``calibration="oob"``, and boosted trees ``validation_folds=5``, which measured best
@@ -312,60 +282,10 @@ class AutoForestClassifier(ClassifierScore, AutoForest):
     _known_members = members.CLASSIFIERS
     _targets_are_numbers = False
 
-    def predict(self, X):
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            The most probable class of each row; of equally probable classes, the first in `classes_`.
-        """
-        most = self._predicted(X).argmax(axis=1)
-        return in_kind(X, self.classes_.take(most))
-
-    def predict_proba(self, X):
-        """Predict the probability of each class for each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes), dtype float64
-            Probabilities, with columns in the order of `classes_`: the mean of those of the members by weight.
-        """
-        return in_kind(X, self._predicted(X))
-
-    def predict_log_proba(self, X):
-        """Predict the natural logarithm of the probability of each class for each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes), dtype float64
-            Logarithms of what `predict_proba` returns; the logarithm of 0 is -inf.
-        """
-        with np.errstate(divide="ignore"):
-            return in_kind(X, np.log(self._predicted(X)))
-
     def _encode(self, y):
         self.classes_, numbers = check_classes(y)
         self.n_classes_ = len(self.classes_)
         return numbers
-
-    def _classes(self):
-        return self.classes_
 
     def _weights(self, predictions, y, weight):
         return log_weights(predictions, y, weight)
@@ -375,7 +295,7 @@ class AutoForestClassifier(ClassifierScore, AutoForest):
 
 
 @has_parameters("blend regressor", table=BLEND_PARAMETERS)
-class AutoForestRegressor(RegressorScore, AutoForest):
+class AutoForestRegressor(BlendedNumbers, RegressorScore, AutoForest):
     """A blend for regression: a random forest, boosted trees and extra trees, weighed by what they predict out of sample.
 
     Boosted trees have ``validation_folds=5``. Rows are predicted by members that were not fitted on them: by forests out of bag,
@@ -418,26 +338,8 @@ class AutoForestRegressor(RegressorScore, AutoForest):
     _known_members = members.REGRESSORS
     _targets_are_numbers = True
 
-    def predict(self, X):
-        """Predict the target of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), dtype float64
-            The mean of what the members predict, by weight.
-        """
-        return in_kind(X, self._predicted(X))
-
     def _encode(self, y):
         return check_targets(y)
-
-    def _classes(self):
-        return None
 
     def _weights(self, predictions, y, weight):
         return squared_weights(predictions, y, weight)

@@ -13,8 +13,8 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from dforest.config import on_host
 from dforest.errors import UnseenLabelsWarning
+from dforest.estimators.auto.predictions import predicted
 from dforest.estimators.boosting.boosting import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.estimators.data.tables import given_rows, read_table
 from dforest.estimators.forest.forest import (
@@ -119,22 +119,6 @@ def fit(estimator, X, y, weight):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
         return estimator.fit(X, y) if weight is None else estimator.fit(X, y, sample_weight=weight)
-
-
-def predicted(estimator, X, classes):
-    """What a member predicts: ndarray of shape (n_rows,), or (n_rows, n_classes) if there are classes."""
-    if classes is None:
-        return np.asarray(on_host(estimator.predict(X)), np.float64).ravel()
-    return _by_class(np.asarray(on_host(estimator.predict_proba(X)), np.float64), estimator.classes_, classes)
-
-
-def _by_class(probability, own, classes):
-    """Probabilities with a column for each of all classes, given those of the classes that an estimator has seen."""
-    if len(own) == len(classes):
-        return probability
-    found = np.zeros((len(probability), len(classes)))
-    found[:, np.searchsorted(classes, own)] = probability
-    return found
 
 
 def out_of_sample(estimator, X, y, weight, classes, fold_of):

@@ -27,32 +27,24 @@ until its trees have been read.
 """
 
 import json
-import sys
 from importlib.metadata import version
-from itertools import groupby
 
-import numpy as np
 from sklearn import config_context
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.core.class_lists import ClassLists
-from dforest.core.forest.arrays import Forest
-from dforest.core.forest.state import shrink
-from dforest.core.predict.packing import PackedArrays, bounds_of_means, slot_bits, slot_size
-from dforest.errors import ModelFileError
 from dforest.estimators.data.given import file_path_of
 from dforest.estimators.data.validation import count_threads
 from dforest.estimators.declaration import with_new_names
 from dforest.estimators.kinds import Blend
-from dforest.interchange.storage.container import Container, write_container
-from dforest.interchange.storage.values import ValueReader, ValueWriter, name_of
+from dforest.interchange.storage.container import write_container
+from dforest.interchange.storage.file import FORMAT_VERSION, check_flag, read_file
+from dforest.interchange.storage.trees import read_forest, trees_of
+from dforest.interchange.storage.values import name_of
+from dforest.interchange.storage.writer import ValueWriter
 from dforest.public import ESTIMATORS, HOMES, public
 
-_FORMAT_VERSION = 2
-_READ_VERSIONS = ("1", "2")
 # Attributes that are not written as they are: the forest; callbacks, which are of a fit and not of its model; and requests.
 _ELSEWHERE = ("forest_", "_skl_callbacks", "_metadata_request", "_progress")
-_WRONG = (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
 def save(estimator, path, serving):
@@ -60,12 +52,12 @@ def save(estimator, path, serving):
     check_is_fitted(estimator)
     estimator._validate_params()
     path = file_path_of(path)
-    _check_flag("serving", serving)
+    check_flag("serving", serving)
     writer = ValueWriter()
     model = _model_of(estimator, serving, writer, "")
     texts = {
         "format": "dforest",
-        "format_version": str(_FORMAT_VERSION),
+        "format_version": str(FORMAT_VERSION),
         "dforest_version": version("dforest"),
         "model": json.dumps(model, allow_nan=False, separators=(",", ":")),
     }
@@ -82,35 +74,13 @@ def _model_of(estimator, serving, writer, prefix):
     _check_names(type(estimator), attributes)
     model = {
         "estimator": _kind_of(estimator),
-        "parameters": _written(writer, parameters, f"{prefix}parameters"),
-        "attributes": _written(writer, attributes, f"{prefix}attributes"),
-        "routing": _written(writer, _requests_of(estimator), f"{prefix}routing"),
+        "parameters": writer.write_fields(parameters, f"{prefix}parameters"),
+        "attributes": writer.write_fields(attributes, f"{prefix}attributes"),
+        "routing": writer.write_fields(_requests_of(estimator), f"{prefix}routing"),
     }
     if members is not None:
         return model | {"members": [_model_of(one, serving, writer, f"{prefix}members.{i}.") for i, one in enumerate(members)]}
-    return model | _trees_of(estimator, serving, writer, prefix)
-
-
-def _trees_of(estimator, serving, writer, prefix):
-    """What a file says of the trees of an estimator."""
-    forest = estimator.forest_
-    settings = forest.settings()
-    settings["plans"] = [[plan, len(list(run))] for plan, run in groupby(settings["plans"])]
-    packed = None
-    if serving:
-        voting = getattr(estimator, "voting", "soft")
-        packed = {"voting": voting, **_keep_packed(forest.packed(voting).arrays(), writer.arrays, prefix)}
-    found = {"forest": _written(writer, settings, f"{prefix}forest"), "packed": packed}
-    writer.arrays[f"{prefix}forest.node_offsets"] = forest.node_offsets
-    trees = shrink(forest.as_dict())
-    del trees["node_offsets"]
-    writer.arrays |= {f"{prefix}trees.{name}": array for name, array in trees.items()}
-    return found
-
-
-def _check_flag(name, flag):
-    if not isinstance(flag, bool | np.bool_):
-        raise ValueError(f"{name}={flag!r}; allowed are True and False")
+    return model | trees_of(estimator.forest_, getattr(estimator, "voting", "soft"), serving, writer, prefix)
 
 
 def _check_names(cls, attributes):
@@ -123,10 +93,6 @@ def _check_names(cls, attributes):
         is_default = name in cls._defaults or not owner.__module__.startswith(("dforest.", "sklearn."))
         if name.startswith("__") or not (is_value and is_default):
             raise ValueError(f"the attribute {name!r} would hide what the class {cls.__name__} has")
-
-
-def _written(writer, values, prefix):
-    return {name: writer.write(value, f"{prefix}.{name}") for name, value in values.items()}
 
 
 def _kind_of(estimator):
@@ -144,21 +110,6 @@ def _requests_of(estimator):
     requested = vars(estimator).get("_metadata_request")
     by_method = {} if requested is None else vars(requested)
     return {method: dict(request.requests) for method, request in by_method.items() if getattr(request, "requests", None)}
-
-
-def _keep_packed(packed, arrays, prefix):
-    """Add the arrays of packed trees to others; returns what else there is to know of them."""
-    slots = packed.slots.view(np.uint8).reshape(-1, slot_size(packed.is_wide))
-    kept = packed._asdict() | {"slots": slots}
-    if isinstance(packed.values, ClassLists):
-        kept |= {f"value_{part}": getattr(packed.values, part) for part in _LISTS} | {"values": None}
-    arrays |= {f"{prefix}packed.{name}": kept[name] for name in (*_PACKED, *_VALUE_LISTS) if kept.get(name) is not None}
-    return {"is_wide": packed.is_wide, "n_steps": packed.n_steps}
-
-
-_PACKED = ("slots", "words", "n_first", "depth", "values", "bases", "bounds")
-_LISTS = ("starts", "classes", "values")
-_VALUE_LISTS = tuple(f"value_{part}" for part in _LISTS)  # in place of "values", of leaves that list their classes
 
 
 def load(path, mmap=True, components=()):
@@ -212,31 +163,7 @@ def load(path, mmap=True, components=()):
     >>> bool((again.predict_proba(X) == forest.predict_proba(X)).all())
     True
     """
-    path = file_path_of(path)
-    _check_flag("mmap", mmap)
-    for component in components:
-        if not callable(component) or not hasattr(component, "__qualname__"):
-            raise ValueError(f"components holds {component!r}; allowed are classes and functions")
-    container = Container(path, count_threads(-1))
-    try:
-        return _read(container, mmap, components)
-    except ModelFileError:
-        raise
-    except _WRONG as error:
-        raise container.error(f"{error}" if isinstance(error, ValueError) else f"{type(error).__name__}: {error}") from error
-
-
-def _read(container, mmap, components):
-    texts = container.texts
-    if texts.get("format") != "dforest":
-        raise ValueError("it does not contain a model of dforest")
-    if texts.get("format_version") not in _READ_VERSIONS:
-        raise ValueError(
-            f"it was written by dforest {texts.get('dforest_version')} in version {texts.get('format_version')} of the format; "
-            f"this is dforest {version('dforest')}, which reads the versions {' and '.join(_READ_VERSIONS)}"
-        )
-    reader = ValueReader(container.array if mmap else lambda name: container.array(name).copy(), components)
-    return _read_model(json.loads(texts["model"]), container, reader, mmap, "")
+    return read_file(path, mmap, components, count_threads(-1), _read_model)
 
 
 def _read_model(model, container, reader, mmap, prefix):
@@ -250,7 +177,7 @@ def _read_model(model, container, reader, mmap, prefix):
             _read_model(part, container, reader, mmap, f"{prefix}members.{i}.") for i, part in enumerate(model["members"])
         ]
     else:
-        attributes["forest_"] = _read_forest(container, reader, model, mmap, prefix)
+        attributes["forest_"] = read_forest(container, reader, model, mmap, prefix)
     estimator.__setstate__({**vars(estimator), **parameters, **attributes})
     estimator._validate_params()
     _request(estimator, reader.fields(model["routing"]))
@@ -266,54 +193,6 @@ def _class_of(name, reader):
     if not (isinstance(cls, type) and any(HOMES.get(base.__name__) == base.__module__ for base in cls.__mro__)):
         raise TypeError(f"components has {cls!r}, but the file needs a class of estimators")
     return cls
-
-
-def _read_forest(container, reader, model, mmap, prefix):
-    settings = reader.fields(model["forest"])
-    if "weight_exponent" in settings:  # version 1 of the format
-        settings["weight_unit"] = np.ldexp(1.0, -settings.pop("weight_exponent").astype(np.int64))
-    settings["plans"] = _repeated(settings["plans"], len(settings["seeds"]))
-    offsets, packed = container.array(f"{prefix}forest.node_offsets"), model["packed"]
-    names = {name.removeprefix(f"{prefix}trees."): name for name in container.names(f"{prefix}trees.")}
-
-    def read():
-        return {name: container.array(stored) for name, stored in names.items()}
-
-    if not mmap:
-        offsets = offsets.copy()
-    if packed is None or not mmap or sys.byteorder != "little":
-        return Forest.stored(offsets, settings, read, container.error)
-    if packed["voting"] not in ("soft", "hard"):
-        raise ValueError(f"trees are packed for voting={packed['voting']!r}")
-    arrays = _packed_arrays(container, packed, offsets, settings, f"{prefix}packed.")
-    return Forest.stored(offsets, settings, read, container.error, packed["voting"], arrays, container.n_threads)
-
-
-def _repeated(plans, n_trees):
-    """A plan for each tree."""
-    if any(type(count) is not int or count < 1 for _, count in plans) or sum(count for _, count in plans) != n_trees:
-        raise ValueError(f"plans are not those of {n_trees} trees")
-    return tuple(plan for plan, count in plans for _ in range(count))
-
-
-def _packed_arrays(container, packed, offsets, settings, prefix):
-    arrays = dict.fromkeys(_PACKED)
-    arrays.update((name.removeprefix(prefix), container.array(name)) for name in container.names(prefix))
-    lists = [arrays.pop(name) for name in _VALUE_LISTS if name in arrays]
-    if lists:
-        arrays["values"] = ClassLists(*lists, settings["objective"].n_values)
-    elif settings["objective"].lists_classes:  # written when leaves did not list their classes yet
-        arrays["values"] = ClassLists.of(arrays["values"])
-    is_wide, slots = bool(packed["is_wide"]), arrays["slots"]
-    if slots.dtype != np.uint8 or slots.shape[1:] != (slot_size(is_wide),):
-        raise ValueError(f"slots have the type {slots.dtype} and the shape {slots.shape}")
-    arrays["slots"] = slots.reshape(-1).view(np.int8)
-    starts = offsets + np.arange(len(offsets))
-    if container.texts["format_version"] == "1":
-        arrays["bounds"] = bounds_of_means(settings["objective"], arrays["values"])
-    return PackedArrays(
-        **arrays, starts=starts, bits=slot_bits(settings["n_features"], is_wide), is_wide=is_wide, n_steps=packed["n_steps"]
-    )
 
 
 def _request(estimator, requests):
