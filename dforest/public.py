@@ -6,7 +6,7 @@ only predicts loads what predicts. Tables of estimators would load all of them, 
 
 from importlib import import_module
 
-MODULES = {"callback", "criterion", "dask", "errors", "loss", "sampling", "spmd", "splitter", "testing"}
+MODULES = {"callback", "criterion", "dask", "errors", "loss", "sampling", "serving", "spmd", "splitter", "testing"}
 _ESTIMATORS = {
     "dforest.estimators.auto.auto": ["AutoForestClassifier", "AutoForestRegressor"],
     "dforest.estimators.boosting.boosting": ["HistGradientBoostingClassifier", "HistGradientBoostingRegressor"],

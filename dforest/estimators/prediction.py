@@ -47,8 +47,12 @@ class TreePredictions:
         """
         self._check_fitted()
         check_uncalibrated(self, "predictor")
-        features = self._features if self._features.names is not None else None
-        return self.forest_.predictor(getattr(self, "voting", "soft"), n_threads, features)
+        encoder = self._row_encoder() if self._features.names is not None else None
+        return self.forest_.predictor(getattr(self, "voting", "soft"), n_threads, encoder)
+
+    def _row_encoder(self):
+        """What makes arrays of rows by the names of columns."""
+        return self._features
 
     def _check_fitted(self):
         """Raise NotFittedError unless there are trees."""

@@ -51,7 +51,7 @@ class TreeModel(TreePredictions, Model):
         if self._is_plain(X):
             return X
         check_is_fitted(self)
-        return checked_rows(self, read_table(X, self), self._features)
+        return checked_rows(self, read_table(X), self._features)
 
     def _is_plain(self, X):
         """Whether X is an array that all checks would let through unchanged. Checks take longer than predicting a single row."""

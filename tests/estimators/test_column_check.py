@@ -14,7 +14,7 @@ from helpers.tables import make
 
 from dforest import DecisionTreeClassifier, DecisionTreeRegressor, HistGradientBoostingClassifier, RandomForestClassifier
 from dforest.errors import UnseenLabelsWarning
-from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, ORDINAL
+from dforest.estimators.data.encoder import CATEGORICAL, CONTINUOUS, ORDINAL
 
 N = 60
 DAYS = pd.date_range("2020-01-01", periods=N, freq="D")

@@ -35,7 +35,7 @@ from helpers.tables import (
 )
 
 from dforest import DecisionTreeClassifier
-from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, ORDINAL
+from dforest.estimators.data.encoder import CATEGORICAL, CONTINUOUS, ORDINAL
 from dforest.estimators.data.rows import checked_rows
 from dforest.estimators.data.tables import read_table
 
@@ -468,7 +468,7 @@ def test_warm_start_keeps_the_first_features(kind):
     fewer = {"c": pd.Categorical(["new", "c", "b"] * 8), "s": pd.Categorical(["a", "d", "b"] * 8, list("bda"), ordered=True)}
     weight = np.array([0.0, 1.0, 1.0] * 8)
     model.set_params(n_estimators=5).fit(pd.DataFrame(fewer), y, weight)
-    assert model._features is first
+    assert model._features.categories is first.categories
     assert model.categories_[0].tolist() == ["a", "b", "c", "d"]
     assert model.forest_.n_trees == 5
     expected = np.c_[[np.nan, 2.0, 1.0] * 8, [3.0, 0.0, 2.0] * 8]

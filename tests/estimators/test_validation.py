@@ -209,7 +209,7 @@ def test_objects_that_are_numbers_are_taken():
         (np.zeros((0, 2)), ValueError, "0 sample"),
         (np.zeros((2, 0)), ValueError, "0 feature"),
         (np.zeros(2), ValueError, "Expected 2D array, got 1D array"),
-        (np.zeros((2, 2, 2)), ValueError, "dim 3"),
+        (np.zeros((2, 2, 2)), ValueError, "Expected 2D array, got 3D array"),
         (np.zeros((2, 2), complex), ValueError, "Complex data not supported"),
         (csr_matrix((2, 0)), ValueError, "0 feature"),
         (np.zeros((3, 2)), ValueError, r"inconsistent numbers of samples: \[3, 2\]"),

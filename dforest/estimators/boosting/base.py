@@ -218,7 +218,7 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
         kept : ndarray of bool
             Which of the rows that `fit` was given here are training rows.
         """
-        partitions, to_score = [partition.read(self) for partition in partitions], ToScore(*map(on_host, to_score))
+        partitions, to_score = [partition.read() for partition in partitions], ToScore(*map(on_host, to_score))
         has_offset = any(partition.offset is not None for partition in partitions)
         check_given(self, to_score, has_offset)
         check_columns_of_y(self, partitions)

@@ -214,7 +214,7 @@ def scored_rows(estimator, to_score, ranks, suffix="_val"):
     is_weighted = ranks.any(sample_weight is not None)
     try:
         if has_rows:
-            X = checked_rows(estimator, read_table(X, estimator), estimator._features)
+            X = checked_rows(estimator, read_table(X), estimator._features)
             y = checked_targets(estimator, y, X)
             y = estimator._target.encode_known(estimator, by_output(y)).astype(np.float64)
             estimator._loss.check_targets(y, is_trained_on=False)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dforest.estimators.boosting.losses import Loss
-from dforest.estimators.data.features import CATEGORICAL, ORDINAL
+from dforest.estimators.data.encoder import CATEGORICAL, ORDINAL
 from dforest.estimators.forest.tree import DecisionTreeRegressor
 
 

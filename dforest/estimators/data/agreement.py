@@ -19,7 +19,8 @@ import numpy as np
 from dforest.config import on_host
 from dforest.core.forest.digest import digest_of
 from dforest.core.sparse_rows import SparseRows
-from dforest.estimators.data.features import CATEGORICAL, KINDS, Features
+from dforest.estimators.data.encoder import CATEGORICAL, KINDS
+from dforest.estimators.data.features import Features
 from dforest.estimators.data.labels import sorted_labels
 from dforest.estimators.data.tables import read_table
 from dforest.estimators.subclasses import every_parameter
@@ -47,10 +48,10 @@ class Partition(NamedTuple):
     offset: object = None
     group_sizes: object = None
 
-    def read(self, estimator):
-        """This partition with X as a `Table`, and arrays of a device copied to the host, for an estimator, whom errors name."""
+    def read(self):
+        """This partition with X as a `Table`, and arrays of a device copied to the host."""
         place, X, *arrays = self
-        return Partition(place, read_table(X, estimator), *map(on_host, arrays))
+        return Partition(place, read_table(X), *map(on_host, arrays))
 
 
 NAMES_OF_RANKING = {"groups": "qid", "group_sizes": "group"}  # by what a `Partition` calls them, arguments of `fit`

@@ -14,8 +14,8 @@ from dforest.core.readable import readable
 from dforest.core.sparse_rows import SparseRows
 from dforest.engines.weights import TrainingRows
 from dforest.estimators.data.agreement import check_alike, common_features, common_floats
-from dforest.estimators.data.column_check import check_columns, check_values
-from dforest.estimators.data.features import CATEGORICAL, ORDINAL, Features
+from dforest.estimators.data.encoder import CATEGORICAL, ORDINAL
+from dforest.estimators.data.features import Features
 from dforest.estimators.data.given import given_numbers, given_values
 from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.validation import MAX_ROWS, check_weights
@@ -88,11 +88,7 @@ def checked_rows(estimator, table, features, reset=False, min_rows=1):
         )
     # Names and number of columns first: they say whether these are the columns that the features are of.
     _check_names(estimator, table.given, reset)
-    if is_sparse:
-        is_number = np.array([not features.is_encoded(j) for j in range(table.n_columns)], bool)
-        check_values("X", table.X.data[is_number[table.X.indices]])
-    elif not table.holds_floats:
-        check_columns(table, [j for j in range(table.n_columns) if not features.is_encoded(j)])
+    features.check(table)
     X = check_array(
         features.encode(table), accept_sparse="csr" if is_sparse else False, dtype=[np.float64, np.float32], order="C",
         ensure_all_finite=False, ensure_min_samples=min_rows, estimator=estimator, input_name="X",

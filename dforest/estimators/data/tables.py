@@ -20,15 +20,13 @@ from dforest.extras import needed
 from dforest.warning import warn
 
 
-def read_table(X, estimator=None, unique=True):
+def read_table(X, unique=True):
     """X as a `Table`, which is returned as it is if it has been read before.
 
     Parameters
     ----------
     X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
         On the host or on a device.
-    estimator : estimator, optional
-        Whom errors name.
     unique : bool, default=True
         Whether two columns of a name are refused.
 
@@ -56,9 +54,12 @@ def read_table(X, estimator=None, unique=True):
     else:
         X = readable(X) if isinstance(X, np.ndarray) else X
         values = np.asarray(X, dtype=object if isinstance(X, list | tuple) else None)
-        if values.ndim != 2:  # which scikit-learn refuses
-            check_array = import_module("sklearn.utils.validation").check_array
-            values = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, estimator=estimator)
+        if values.ndim != 2:
+            raise ValueError(
+                f"Expected 2D array, got {f'{values.ndim}D array' if values.ndim else 'scalar'} instead: X has the shape "
+                f"{values.shape}; allowed are rows with columns. Reshape your data: array.reshape(-1, 1) is a single column, and "
+                "array.reshape(1, -1) a single row"
+            )
         table = Table(X, values)
     if unique and table.names is not None:
         _check_unique(table.names)

@@ -210,7 +210,7 @@ class TreeEstimator(TreeModel):
 
     def _read(self, partitions):
         """The partitions that `fit` was given, with X as a `Table` and y as the target reads it, on the host."""
-        return [partition.read(self) for partition in self._target.read(self, partitions)]
+        return [partition.read() for partition in self._target.read(self, partitions)]
 
     def _prepared_rows(self, partitions, plan, places, ranks):
         """The `TrainingRows` of a fit at some places, which do for its `Plan`; their features are kept. A collective."""

@@ -120,6 +120,7 @@ def combine(estimators):
     for name in _KEPT:
         if hasattr(first, name):
             setattr(result, name, deepcopy(getattr(first, name)))
+    result._features = result._features.spanning([one._features for one in estimators[1:]])
     result.forest_ = ForestArrays.assembled(assembly, **settings)
     if hasattr(first, "_curves"):
         result._curves = LeafCurves.joined([one._curves for one in estimators])

@@ -61,10 +61,10 @@ class ClassPredictions(Classifier):
             Logarithms of what `predict_proba` returns; the logarithm of 0 is -inf. For several outputs, a list
             of such arrays.
         """
-        probability = self.predict_proba(X)
+        probability, has_several = self.predict_proba(X), self.forest_.objective.n_outputs > 1
         with np.errstate(divide="ignore"):
-            logs = [in_kind(X, np.log(on_host(part))) for part in (probability if self.n_outputs_ > 1 else [probability])]
-        return logs if self.n_outputs_ > 1 else logs[0]
+            logs = [in_kind(X, np.log(on_host(part))) for part in (probability if has_several else [probability])]
+        return logs if has_several else logs[0]
 
     @with_hints
     def predict(self, X):

@@ -204,7 +204,7 @@ def known_rows(self, partitions, ranks):
     """
     check_is_fitted(self)
     device = self._device(*(array for partition in partitions for array in partition[1:]))
-    partitions = [partition.read(self) for partition in partitions]
+    partitions = [partition.read() for partition in partitions]
     partitions = [partition._replace(y=self._target.read_known(self, partition.y)) for partition in partitions]
     check_alike(ranks, self, partitions, self.forest_)
     parts, targets = checked_parts(self, partitions, self._features, ranks)

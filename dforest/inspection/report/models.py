@@ -7,7 +7,7 @@ from sklearn.base import is_classifier, is_outlier_detector
 from dforest.config import communicator
 from dforest.core.sampling import WithLabelOrder
 from dforest.estimators.data.agreement import Partition
-from dforest.estimators.data.features import CATEGORICAL, ORDINAL
+from dforest.estimators.data.encoder import CATEGORICAL, ORDINAL
 from dforest.estimators.data.validation import count_threads
 from dforest.estimators.kinds import Forest, SurvivalTrees
 from dforest.estimators.results import oob

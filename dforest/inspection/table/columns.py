@@ -19,7 +19,8 @@ from dforest.estimators.data.column_check import (
     numbers_as_text,
     refusal_of,
 )
-from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, MAX_CATEGORIES, kinds_of
+from dforest.estimators.data.encoder import CATEGORICAL, CONTINUOUS
+from dforest.estimators.data.features import MAX_CATEGORIES, kinds_of
 from dforest.estimators.data.texts import code_kind
 from dforest.inspection.table.cells import Cells, keys_of, mixed, numbered
 from dforest.inspection.table.finding import Finding, short

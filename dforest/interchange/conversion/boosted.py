@@ -18,7 +18,8 @@ from dforest.estimators.boosting.boosting import HistGradientBoostingClassifier,
 from dforest.estimators.boosting.constraints import constraints_of
 from dforest.estimators.boosting.defaults import choose_values
 from dforest.estimators.boosting.ranker import HistGradientBoostingRanker
-from dforest.estimators.data.features import CATEGORICAL, CONTINUOUS, ORDINAL, Features
+from dforest.estimators.data.encoder import CATEGORICAL, CONTINUOUS, ORDINAL
+from dforest.estimators.data.features import Features
 from dforest.estimators.data.rows import keep_features
 from dforest.interchange.conversion.links import meaning, sum_rounding
 from dforest.interchange.conversion.probes import check_same

@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from dforest.core.objective import ClassObjective, NumberObjective, PathObjective
 from dforest.estimators.boosting import boosting
 from dforest.estimators.boosting.base import BoostingEstimator
-from dforest.estimators.data.features import CONTINUOUS, Features
+from dforest.estimators.data.encoder import CONTINUOUS
+from dforest.estimators.data.features import Features
 from dforest.estimators.forest import embedding, isolation
 from dforest.estimators.forest import forest as forests
 from dforest.estimators.forest import tree as trees

@@ -1,0 +1,57 @@
+"""The ranges of the columns of training rows, and how many values of other rows are outside of them."""
+
+import numpy as np
+
+from dforest.core.sparse_rows import SparseRows
+
+
+def ranges_of(parts, ranks):
+    """The least and the greatest value of each column, over the rows of all ranks. A collective.
+
+    Parameters
+    ----------
+    parts : list of (ndarray of shape (n_rows of the part, n_features), or SparseRows)
+        This rank's rows.
+    ranks : Communicator
+
+    Returns
+    -------
+    ndarray of shape (2, n_features), dtype float64
+        Infinity and -infinity for a column without values.
+    """
+    found = [_extremes(X) for X in parts]
+    least = ranks.least(np.minimum.reduce([low for low, _ in found]))
+    return np.stack([least, ranks.greatest(np.maximum.reduce([high for _, high in found]))]).astype(np.float64)
+
+
+def _extremes(X):
+    """The least and the greatest value of each column of some rows, of which NaN is none."""
+    if not isinstance(X, SparseRows):
+        return np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf)
+    values, columns, _ = X.matrix_arrays()
+    has_zeros = np.bincount(columns, minlength=X.n_features) < len(X)
+    least, greatest = np.where(has_zeros, 0.0, np.inf), np.where(has_zeros, 0.0, -np.inf)
+    np.fmin.at(least, columns, values)
+    np.fmax.at(greatest, columns, values)
+    return least, greatest
+
+
+def count_outside(X, ranges):
+    """How many values of each column are outside of its range; NaN is not, and nothing is outside of a range that is NaN.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features), or SparseRows
+    ranges : ndarray of shape (2, n_features)
+
+    Returns
+    -------
+    ndarray of shape (n_features,), dtype int64
+    """
+    least, greatest = ranges
+    if not isinstance(X, SparseRows):
+        return np.count_nonzero((X < least) | (X > greatest), axis=0)
+    values, columns, _ = X.matrix_arrays()
+    outside = (values < least[columns]) | (values > greatest[columns])
+    n_zeros = len(X) - np.bincount(columns, minlength=X.n_features)
+    return np.bincount(columns[outside], minlength=X.n_features) + n_zeros * ((least > 0) | (greatest < 0))
