@@ -7,11 +7,13 @@ there before dforest's modules is noted here, before the first of them is loaded
 from importlib import import_module
 from pathlib import Path
 
-from threadpoolctl import ThreadpoolController
+from dforest.core.cores import openmp_runtimes
 
 
 def _runtimes():
-    return {library.filepath for library in ThreadpoolController().select(user_api="openmp").lib_controllers}
+    """The files of the OpenMP runtimes that are loaded; None: nobody can tell."""
+    runtimes = openmp_runtimes()
+    return None if runtimes is None else {library.filepath for library in runtimes}
 
 
 _before = _runtimes()
@@ -24,5 +26,5 @@ except ModuleNotFoundError as error:
         f"{Path(__file__).parents[1]} holds dforest's sources, which are not compiled. Start Python in another folder, "
         "so that it finds the dforest that is installed"
     ) from error
-if _before and _runtimes() == _before:
+if _before is None or _before and _runtimes() == _before:
     _threads.share_runtime()

@@ -10,11 +10,19 @@ import os
 from contextlib import contextmanager
 from functools import cache
 
-from threadpoolctl import ThreadpoolController
+try:
+    from threadpoolctl import ThreadpoolController
+except ModuleNotFoundError:  # which scikit-learn brings, and who serves models does without
+    ThreadpoolController = None
 
 # What the environment may ask runtimes by: any of them may bind threads.
 _ASKED_BY = ("OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY")
 _CAN_BIND = hasattr(os, "sched_setaffinity") and any(name in os.environ for name in _ASKED_BY)
+
+
+def openmp_runtimes():
+    """The OpenMP runtimes that are loaded, as threadpoolctl describes them: list; None if it is not installed."""
+    return None if ThreadpoolController is None else ThreadpoolController().select(user_api="openmp").lib_controllers
 
 
 def places_of(runtime):
@@ -34,7 +42,7 @@ def _binding():
     """(the runtime that binds threads and knows the most cores, its places); (None, []) if there is none."""
     found = [(None, [])]
     if _CAN_BIND:
-        runtimes = [library.dynlib for library in ThreadpoolController().select(user_api="openmp").lib_controllers]
+        runtimes = [library.dynlib for library in openmp_runtimes() or []]
         found += [(runtime, places_of(runtime)) for runtime in runtimes]
     return max(found, key=lambda pair: len(set().union(*pair[1])))
 

@@ -4,10 +4,12 @@ import numpy as np
 
 from dforest.estimators.data.tables import Table, exact_array, factorise
 
+_LISTING = ("to_list", "to_pylist")  # what columns of polars and pyarrow have
+
 
 def is_column(value):
     """Whether a value of a mapping is a column of values, and no value itself."""
-    return isinstance(value, list | tuple) or getattr(value, "ndim", 0) == 1 or hasattr(value, "to_pylist")
+    return isinstance(value, list | tuple) or getattr(value, "ndim", 0) == 1 or any(hasattr(value, name) for name in _LISTING)
 
 
 class MappingTable(Table):

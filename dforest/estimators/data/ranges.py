@@ -4,6 +4,8 @@ import numpy as np
 
 from dforest.core.sparse_rows import SparseRows
 
+_SIDE_BY_SIDE = 64  # rows that are compared at once
+
 
 def ranges_of(parts, ranks):
     """The least and the greatest value of each column, over the rows of all ranks. A collective.
@@ -27,13 +29,21 @@ def ranges_of(parts, ranks):
 def _extremes(X):
     """The least and the greatest value of each column of some rows, of which NaN is none."""
     if not isinstance(X, SparseRows):
-        return np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf)
+        return _reduced(np.fmin, X, np.inf), _reduced(np.fmax, X, -np.inf)
     values, columns, _ = X.matrix_arrays()
     has_zeros = np.bincount(columns, minlength=X.n_features) < len(X)
     least, greatest = np.where(has_zeros, 0.0, np.inf), np.where(has_zeros, 0.0, -np.inf)
     np.fmin.at(least, columns, values)
     np.fmax.at(greatest, columns, values)
     return least, greatest
+
+
+def _reduced(ufunc, X, start):
+    """`ufunc.reduce` over rows, many times as fast for rows of few columns."""
+    n, n_columns = len(X) // _SIDE_BY_SIDE, X.shape[1]
+    wide = X[: n * _SIDE_BY_SIDE].reshape(n, _SIDE_BY_SIDE * n_columns)
+    found = ufunc.reduce(wide, axis=0, initial=start).reshape(_SIDE_BY_SIDE, n_columns)
+    return ufunc.reduce(np.concatenate([found, X[n * _SIDE_BY_SIDE :]]), axis=0)
 
 
 def count_outside(X, ranges):
