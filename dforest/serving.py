@@ -5,6 +5,7 @@ from which estimators inherit theirs. Neither scikit-learn nor SciPy is imported
 the names of columns, and are checked as predictors check them. Files are mapped into memory, which processes share.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
 from numbers import Integral
 from threading import Lock
@@ -104,7 +105,7 @@ class _Encoder:
 
     def encode_rows(self, X):
         """Rows by the names of columns, and one as an array of one axis: see `RowEncoder.encode_rows`."""
-        unseen = np.zeros_like(self.n_unseen)
+        unseen = defaultdict(int)
         return self._counted(self.features.encode_rows(X, self._missing, unseen), unseen)
 
     def encode(self, X):
@@ -119,16 +120,17 @@ class _Encoder:
             self.features.check_names(table.names)
         if table.n_columns != n:
             raise ValueError(f"X has {table.n_columns} columns; allowed are the {n} that the model was fitted with")
-        unseen = np.zeros_like(self.n_unseen)
+        unseen = defaultdict(int)
         return self._counted(self.features.encode_table(table, unseen), unseen)
 
     def _counted(self, rows, unseen):
-        ranges, several = self.features.ranges, rows if len(rows.shape) == 2 else rows[None]
-        outside = 0 if ranges is None else count_outside(several, ranges)
+        ranges = self.features.ranges
+        outside = 0 if ranges is None else count_outside(rows, ranges)
         with self._lock:
-            self.n_rows += len(several)
-            self.n_unseen += unseen
+            self.n_rows += len(rows) if len(rows.shape) == 2 else 1
             self.n_outside += outside
+            for j, n in unseen.items():
+                self.n_unseen[j] += n
         return rows
 
 

@@ -13,8 +13,11 @@ import json
 import os
 import re
 import runpy
+import shutil
+import socket
 import subprocess
 import sys
+import time
 import venv
 from http.client import HTTPConnection
 from http.server import ThreadingHTTPServer
@@ -193,6 +196,65 @@ def test_fastapi_answers(served):
         told = ask(name, json=given).json()["detail"]
         assert "X lacks 'x7' and has 'X7', which training rows did not have; allowed are the columns 'x0'" in told
     assert ask("/predict_many", json=[ROW, misspelt]).json()["detail"].startswith("row 1: X lacks 'x7'")
+    seen = client.TestClient(app := importing("app.py")["app"]).get
+    client.TestClient(app).post("/predict_many", json=[ROW, other, {**ROW, "x0": 99}])
+    told = seen("/seen").json()
+    assert told["rows"] == 3 and told["unseen_labels"]["town"] == told["out_of_range"]["x0"] == 1
+    assert sum(told["unseen_labels"].values()) == sum(told["out_of_range"].values()) == 1
+
+
+def test_the_first_program_answers(served, capsys):
+    importing, expected = served
+    importing("try.py")
+    printed = capsys.readouterr().out
+    assert printed.startswith("['late' 'paid'] [[0.") and printed.rstrip().endswith("]")
+
+
+@pytest.mark.skipif("DFOREST_TEST_WHEEL" not in os.environ, reason="needs a wheel of dforest, which tools/nightly builds")
+def test_the_container_answers(served, tmp_path):
+    """The steps of the Dockerfile in an environment of its own, but for those of the system; then a request."""
+    _, expected = served
+    write_files_of_serve(tmp_path)
+    subprocess.run([sys.executable, "train.py"], cwd=tmp_path, check=True)
+    shutil.copy(os.environ["DFOREST_TEST_WHEEL"], tmp_path)
+    steps = (tmp_path / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    service = tmp_path / "service"
+    service.mkdir()
+    venv.create(tmp_path / "venv", with_pip=True)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    environment["PATH"] = os.pathsep.join([str(tmp_path / "venv" / "bin"), os.environ["PATH"]])
+    for step in steps:
+        kind, _, rest = step.partition(" ")
+        if kind == "COPY":
+            for pattern in rest.split()[:-1]:
+                (found,) = tmp_path.glob(pattern)
+                shutil.copy(found, service)
+        elif kind == "RUN" and not rest.startswith("apt-get"):
+            subprocess.run(["bash", "-euc", rest], cwd=service, env=environment, check=True)
+    listed = subprocess.run(["pip", "list"], env=environment, capture_output=True, text=True, check=True).stdout
+    assert "dforest" in listed and not re.search("scikit-learn|scipy|joblib|pandas", listed)
+    (command,) = (json.loads(step.removeprefix("CMD ")) for step in steps if step.startswith("CMD "))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [{"0.0.0.0": "127.0.0.1", "8000": str(port)}.get(word, word) for word in command]
+    with subprocess.Popen(command, cwd=service, env=environment) as server:
+        try:
+            assert ask_soon(port, json.dumps(ROW)) == expected[0]
+        finally:
+            server.terminate()
+
+
+def ask_soon(port, body):
+    """What a server answers that has been started just now."""
+    for _ in range(100):
+        try:
+            connection = HTTPConnection("127.0.0.1", port, timeout=60)
+            connection.request("POST", "/predict", body, {"Content-Type": "application/json"})
+            return json.loads(connection.getresponse().read())
+        except ConnectionRefusedError:
+            time.sleep(0.1)
+    raise AssertionError("the server does not answer")
 
 
 def test_the_server_of_a_pipeline_answers(tmp_path, monkeypatch):

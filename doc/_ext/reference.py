@@ -103,6 +103,7 @@ _ABOUT = {
     "clients": "register_dtreeviz register_eli5 register_mlflow register_shap skops_types",
     "conversion": "from_lightgbm from_sklearn from_xgboost pipeline_to_onnx register_onnx_converters errors.ConversionError",
     "files serve security": "load",
+    "serve files": "serving.load serving.ServedModel",
     "files": "errors.ModelFileError",
     "devices distributed": "config_context",
     "devices": "devices backends.devices.DeviceInfo errors.DeviceError",

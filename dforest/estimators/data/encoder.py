@@ -127,8 +127,8 @@ class RowEncoder:
         Parameters
         ----------
         table : Table
-        unseen : ndarray of shape (n_features,), dtype int64, optional
-            IN/OUT; increased by the number of rows whose label in each column was not there in training.
+        unseen : defaultdict of int, optional
+            IN/OUT: by the number of a column, how many rows have a label there that was not there in training.
 
         Returns
         -------

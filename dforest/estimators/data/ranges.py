@@ -51,16 +51,17 @@ def count_outside(X, ranges):
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_features), or SparseRows
+    X : ndarray of shape (n_rows, n_features) or (n_features,), or SparseRows
     ranges : ndarray of shape (2, n_features)
 
     Returns
     -------
-    ndarray of shape (n_features,), dtype int64
+    ndarray of shape (n_features,), dtype int64; or 0 if there are none, as mostly
     """
     least, greatest = ranges
     if not isinstance(X, SparseRows):
-        return np.count_nonzero((X < least) | (X > greatest), axis=0)
+        outside = (X < least) | (X > greatest)
+        return outside.reshape(-1, len(least)).sum(axis=0) if np.count_nonzero(outside) else 0
     values, columns, _ = X.matrix_arrays()
     outside = (values < least[columns]) | (values > greatest[columns])
     n_zeros = len(X) - np.bincount(columns, minlength=X.n_features)
