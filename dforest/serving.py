@@ -125,10 +125,11 @@ class _Encoder:
 
     def _counted(self, rows, unseen):
         ranges = self.features.ranges
-        outside = 0 if ranges is None else count_outside(rows, ranges)
+        outside = None if ranges is None else count_outside(rows, ranges)
         with self._lock:
             self.n_rows += len(rows) if len(rows.shape) == 2 else 1
-            self.n_outside += outside
+            if outside is not None:
+                self.n_outside += outside
             for j, n in unseen.items():
                 self.n_unseen[j] += n
         return rows

@@ -56,12 +56,12 @@ def count_outside(X, ranges):
 
     Returns
     -------
-    ndarray of shape (n_features,), dtype int64; or 0 if there are none, as mostly
+    ndarray of shape (n_features,), dtype int64; or None if there are none, as mostly
     """
     least, greatest = ranges
     if not isinstance(X, SparseRows):
         outside = (X < least) | (X > greatest)
-        return outside.reshape(-1, len(least)).sum(axis=0) if np.count_nonzero(outside) else 0
+        return outside.reshape(-1, len(least)).sum(axis=0) if np.count_nonzero(outside) else None
     values, columns, _ = X.matrix_arrays()
     outside = (values < least[columns]) | (values > greatest[columns])
     n_zeros = len(X) - np.bincount(columns, minlength=X.n_features)
