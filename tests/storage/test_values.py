@@ -16,8 +16,12 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import fbeta_score, get_scorer, get_scorer_names, make_scorer, roc_auc_score
 
 import dforest
+from dforest import criterion, loss, splitter
+from dforest.core.component import Component
+from dforest.core.objective import OBJECTIVES
+from dforest.core.search.criteria import CRITERIA
 from dforest.errors import ModelFileError
-from dforest.interchange.storage.values import ValueReader
+from dforest.interchange.storage.values import BUILT_IN, RECORDS, ValueReader, class_of, is_among
 from dforest.interchange.storage.writer import ValueWriter
 
 X, Y = load_iris(return_X_y=True)
@@ -122,3 +126,12 @@ def test_labels_that_are_refused():
     for label in (pd.Timestamp("2020-01-01", tz="dateutil/Europe/Berlin"), type("Interval", (), {})(), type("Decimal", (), {})()):
         with pytest.raises(ValueError, match="can't be written to a model file; allowed are numbers, texts, dates and times"):
             comes_back(label)
+
+
+def test_all_classes_are_where_the_tables_say():
+    for homes in (RECORDS, BUILT_IN):
+        assert all(class_of(name, homes).__module__ == home for name, home in homes.items())
+    assert all(is_among(cls, RECORDS) for cls in OBJECTIVES)
+    public = {getattr(module, name) for module in (criterion, loss, splitter) for name in module.__all__}
+    known = {*CRITERIA.values(), *public}
+    assert all(is_among(cls, BUILT_IN) for cls in known if isinstance(cls, type) and issubclass(cls, Component))

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.config import communicator, on_host
+from dforest.config import communicator, in_kind, on_host
 from dforest.core.boost.tried_columns import can_split
 from dforest.core.integer_weights import integer_weights
 from dforest.engines.fit_report import FitReport
