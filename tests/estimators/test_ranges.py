@@ -15,6 +15,7 @@ from dforest import DecisionTreeRegressor, HistGradientBoostingRegressor, Random
 from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.data.ranges import count_outside, ranges_of
 from dforest.spmd.communicator import ALONE
+from dforest.spmd.threads import ThreadGroup
 
 X = np.random.default_rng(0).normal(size=(300, 3))
 Y = X[:, 0] + X[:, 1]
@@ -64,6 +65,17 @@ def test_ranks_have_those_of_all_rows(cut):
     rows = Cut.random(np.random.default_rng(2), len(X), 3, cut)
     for model in fit_by_ranks(make(RandomForestRegressor), X, Y, None, rows, 3):
         assert np.array_equal(model._features.ranges, RANGES)
+
+
+def test_ranks_whose_rows_are_stored_in_other_ways():
+    rows = np.where(X.astype(np.float32) > 0, X.astype(np.float32), 0)
+
+    def ranges(communicator):
+        own = rows[communicator.rank :: 2]
+        return ranges_of([SparseRows.of(csr_array(own)) if communicator.rank else own], communicator)
+
+    for found in ThreadGroup(2).run(ranges):
+        assert np.array_equal(found, [rows.min(axis=0), rows.max(axis=0)])
 
 
 def test_encoded_columns_have_none():

@@ -78,5 +78,5 @@ def test_bytes_and_rounds(monkeypatch, size, chosen, kind):
     assert math.isclose(np.mean([report.bytes_sent for report in reports]), expected, rel_tol=0.03)
     if is_classes:  # in regression nodes may need new scales, at any level
         n_batches = counted.n_batches
-        rounds = 13 + counted.bin_rounds + 1 + 12 * n_batches + counted.n_shipments + 4 * counted.n_levels
+        rounds = 14 + counted.bin_rounds + 1 + 12 * n_batches + counted.n_shipments + 4 * counted.n_levels
         assert {report.n_rounds for report in reports} == {rounds}

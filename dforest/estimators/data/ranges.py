@@ -21,9 +21,9 @@ def ranges_of(parts, ranks):
     ndarray of shape (2, n_features), dtype float64
         Infinity and -infinity for a column without values.
     """
-    found = [_extremes(X) for X in parts]
-    least = ranks.least(np.minimum.reduce([low for low, _ in found]))
-    return np.stack([least, ranks.greatest(np.maximum.reduce([high for _, high in found]))]).astype(np.float64)
+    least, greatest = np.array([_extremes(X) for X in parts], np.float64).transpose(1, 0, 2)  # of a type that all ranks have
+    least, minus_greatest = ranks.least(np.stack([least.min(axis=0), -greatest.max(axis=0)]))  # in one round
+    return np.stack([least, 0.0 - minus_greatest])
 
 
 def _extremes(X):
