@@ -81,8 +81,9 @@ cdef class Predictor:
             Several rows, or a single one, as a C-contiguous array. NaN means missing. In an array, categories and levels are
             given as their numbers, which are the places of labels in the attribute ``categories_`` of the estimator. Where the
             estimator was fitted with names of columns, a single row may also be a dict or another mapping, or a Series of
-            pandas, from all names to values, and several rows a list of mappings, or a frame: with labels, which are encoded.
-            That takes longer. A row that lacks a name, or has one that training rows did not have, is an error that says which.
+            pandas, from all names to values, and several rows a list of mappings, a mapping from all names to columns, or a
+            frame: with labels, which are encoded. That takes longer. A row that lacks a name, or has one that training rows did
+            not have, is an error that says which.
 
         Returns
         -------
