@@ -589,3 +589,8 @@ def check_plans(plans):
     for t, plan in enumerate(plans):
         if not isinstance(plan, SamplingPlan):
             raise TypeError(f"plans has {plan!r} for tree {t}; allowed are sampling plans")
+
+
+def check_rows(SamplingPlan plan not None, Py_ssize_t n_rows):
+    """Raise ValueError if a plan says how another number of rows is drawn."""
+    plan.check_rows(n_rows)

@@ -10,18 +10,18 @@ arrays. What reads a forest's arrays relies on them: a fit makes arrays that fit
 are checked before a forest is made of them (`dforest.core.forest.state`).
 """
 from functools import cache, cached_property
+from itertools import pairwise
 from operator import index
-
-from libc.stdint cimport int32_t, int64_t, uint32_t
 
 import numpy as np
 
 from dforest.core.class_lists import ClassLists, weight_arrays
 from dforest.core.forest.assembly import NO_ENTRIES, NODE_ARRAYS, Assembly, TreeArrays
-from dforest.core.forest.state import check_arrays, check_forest, check_form, check_length, check_settings, expand, shrink
 from dforest.core.forest.class_table import class_table
 from dforest.core.forest.node_table import gain_table, number_table, remaining_nodes, target_power
+from dforest.core.forest.preorder import depths
 from dforest.core.forest.row_table import RowTable, unique_rows
+from dforest.core.forest.state import check_arrays, check_forest, check_form, check_length, check_settings, expand, shrink
 from dforest.core.objective import check_objective
 from dforest.core.predict.packed import PackedForest
 from dforest.core.predict.packed_check import check_equal
@@ -428,7 +428,7 @@ class Forest:
         if self.splitter is None:
             return inner, feature, np.ones(len(inner))
         used = [self.splitter.used_features(self.payload_of(first + node)) for node in inner]
-        parts = [(node, *(given or ([own], [1.0]))) for node, own, given in zip(inner, feature, used)]
+        parts = [(node, *(given or ([own], [1.0]))) for node, own, given in zip(inner, feature, used, strict=True)]
         return (
             np.repeat(inner, [len(features) for _, features, _ in parts]),
             np.concatenate([np.empty(0, np.int64), *(features for _, features, _ in parts)]).astype(np.int64),
@@ -458,8 +458,8 @@ class Forest:
     @property
     def n_draws(self):
         """Draws of each tree, counted anew at each call: ndarray of shape (n_trees,), dtype int64."""
-        n_draws = np.array([plan.count_draws(int(n), int(seed)) for plan, n, seed in zip(self.plans, self.n_rows, self.seeds)],
-                           np.int64)
+        by_tree = zip(self.plans, self.n_rows, self.seeds, strict=True)
+        n_draws = np.array([plan.count_draws(int(n), int(seed)) for plan, n, seed in by_tree], np.int64)
         n_draws.setflags(write=False)
         return n_draws
 
@@ -527,7 +527,7 @@ class Forest:
         """
         if type(cut) is not np.ndarray or cut.dtype != np.bool_ or cut.shape != self.feature.shape:
             raise ValueError(f"cut must be an array of bool with the shape {self.feature.shape}")
-        is_cut = [cut[a:b].any() for a, b in zip(self.node_offsets, self.node_offsets[1:])]
+        is_cut = [cut[a:b].any() for a, b in pairwise(self.node_offsets)]
         whole_tree = None if all(is_cut) else self.tree_reader()
         assembly = Assembly(self.threshold.dtype, self.n_trees, self.objective.n_node_values)
         for t in range(self.n_trees):
@@ -683,18 +683,7 @@ class Forest:
 
     def depths(self):
         """Return the depth of each node: ndarray of shape (n_nodes,), dtype int64. The depth of a root is 0."""
-        depth = np.zeros(len(self.feature), np.int64)
-        cdef int64_t[::1] to = depth
-        cdef const int32_t[::1] feature = self.feature
-        cdef const uint32_t[::1] right_child = self.right_child
-        cdef const int64_t[::1] offsets = self.node_offsets
-        cdef Py_ssize_t t, i
-        for t in range(offsets.shape[0] - 1):
-            for i in range(offsets[t], offsets[t + 1]):
-                if feature[i] >= 0:
-                    to[i + 1] = to[i] + 1
-                    to[offsets[t] + right_child[i]] = to[i] + 1
-        return depth
+        return depths(self.feature, self.right_child, self.node_offsets)
 
     def target_exponent(self):
         """The power of two next above all that leaves predict: impurities of targets divided by it are in range."""
