@@ -38,13 +38,9 @@ from dforest.estimators.data.validation import (
     count_threads,
 )
 from dforest.estimators.forest.memory import estimate_memory
-from dforest.estimators.forest.predictions import ClassPredictions, NumberPredictions
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.results import pruning
-from dforest.estimators.scoring import ClassifierScore, RegressorScore
 from dforest.estimators.support import Fit, check_support, places_of_fit
-from dforest.estimators.targets.classes import Classes
-from dforest.estimators.targets.numbers import Numbers
 from dforest.estimators.tree_model import TreeModel
 from dforest.sampling import RowSampling
 
@@ -66,7 +62,7 @@ class TreeEstimator(TreeModel):
     """Base class of trees and forests.
 
     A subclass says in `_plan` how many trees there are and how each draws its rows, and in `_target` what is predicted. The
-    mixins `ClassPredictionMixin` and `NumberPredictionMixin` have the methods that predict it.
+    methods that predict it are in `dforest.estimators.forest.predictions`.
     """
 
     _target = None  # a `Target`
@@ -399,15 +395,3 @@ class TreeEstimator(TreeModel):
         tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
         return tags
-
-
-class ClassPredictionMixin(ClassPredictions, ClassifierScore):
-    """What makes a `TreeEstimator` a classifier."""
-
-    _target = Classes()
-
-
-class NumberPredictionMixin(NumberPredictions, RegressorScore):
-    """What makes a `TreeEstimator` a regressor."""
-
-    _target = Numbers()

@@ -15,10 +15,10 @@ from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.fits import Plan
 from dforest.estimators.data.validation import count_threads
 from dforest.estimators.forest import selection
-from dforest.estimators.forest.base import ClassPredictionMixin, NumberPredictionMixin, TreeEstimator
+from dforest.estimators.forest.base import TreeEstimator
 from dforest.estimators.forest.batch import Batch
 from dforest.estimators.forest.growth import ForestGrowth
-from dforest.estimators.forest.predictions import last_draws
+from dforest.estimators.forest.predictions import ClassPredictions, NumberPredictions, last_draws
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.kinds import Forest
 from dforest.estimators.other_names import with_hints
@@ -32,7 +32,9 @@ from dforest.estimators.results.intervals import predict_interval
 from dforest.estimators.results.neighbours import NeighbourMixin, predict_quantiles
 from dforest.estimators.results.permutation import oob_importance, oob_local_importance
 from dforest.estimators.results.shapley import shap_interaction_values, shap_values
-from dforest.estimators.scoring import is_known, named_scorer, refusal
+from dforest.estimators.scoring import ClassifierScore, RegressorScore, is_known, named_scorer, refusal
+from dforest.estimators.targets.classes import Classes
+from dforest.estimators.targets.numbers import Numbers
 from dforest.sampling import RowSampling, sampling_of
 from dforest.warning import warn
 
@@ -461,7 +463,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
         return self._paths(X), np.array(self.forest_.node_offsets)
 
 
-class ForestClassifier(NeighbourMixin, ClassPredictionMixin, ForestEstimator):
+class ForestClassifier(NeighbourMixin, ClassPredictions, ClassifierScore, ForestEstimator):
     """What forests for classification share."""
 
     feature_importances_ = importance.feature_importances_
@@ -473,6 +475,7 @@ class ForestClassifier(NeighbourMixin, ClassPredictionMixin, ForestEstimator):
     shap_values = shap_values
     to_sklearn = to_sklearn
 
+    _target = Classes()
     _tree_class = DecisionTreeClassifier
     _candidates = CANDIDATES
 
@@ -496,7 +499,7 @@ class ForestClassifier(NeighbourMixin, ClassPredictionMixin, ForestEstimator):
         return self.class_weight
 
 
-class ForestRegressor(NeighbourMixin, NumberPredictionMixin, ForestEstimator):
+class ForestRegressor(NeighbourMixin, NumberPredictions, RegressorScore, ForestEstimator):
     """What forests for regression share."""
 
     feature_importances_ = importance.feature_importances_
@@ -510,5 +513,6 @@ class ForestRegressor(NeighbourMixin, NumberPredictionMixin, ForestEstimator):
     shap_values = shap_values
     to_sklearn = to_sklearn
 
+    _target = Numbers()
     _tree_class = DecisionTreeRegressor
     _candidates = CANDIDATES

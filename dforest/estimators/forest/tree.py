@@ -16,7 +16,8 @@ from dforest.estimators.data.fits import Plan
 from dforest.estimators.data.rows import checked_targets
 from dforest.estimators.data.validation import check_weights, count_features
 from dforest.estimators.declaration import has_parameters
-from dforest.estimators.forest.base import ClassPredictionMixin, NumberPredictionMixin, TreeEstimator
+from dforest.estimators.forest.base import TreeEstimator
+from dforest.estimators.forest.predictions import ClassPredictions, NumberPredictions
 from dforest.estimators.kinds import DecisionTree
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.randomness import check_random_state
@@ -24,7 +25,10 @@ from dforest.estimators.results import pruning
 from dforest.estimators.results.dependence import partial_dependence
 from dforest.estimators.results.importance import feature_importances_
 from dforest.estimators.results.shapley import shap_interaction_values, shap_values
+from dforest.estimators.scoring import ClassifierScore, RegressorScore
 from dforest.estimators.subclasses import unfitted
+from dforest.estimators.targets.classes import Classes
+from dforest.estimators.targets.numbers import Numbers
 from dforest.inspection.interop import Tree
 
 _CHECK_INPUT = """
@@ -241,7 +245,7 @@ class PrunableTree(SingleTree):
 
 
 @has_parameters("tree classifier")
-class DecisionTreeClassifier(ClassPredictionMixin, PrunableTree):
+class DecisionTreeClassifier(ClassPredictions, ClassifierScore, PrunableTree):
     """A single decision tree for classification.
 
     The tree splits the training rows again and again, each time by one feature, until the leaves hold rows of one class or a
@@ -282,18 +286,20 @@ class DecisionTreeClassifier(ClassPredictionMixin, PrunableTree):
     3
     """
 
+    _target = Classes()
+
     def predict(self, X, check_input=True):
         return super().predict(X)
 
     def predict_proba(self, X, check_input=True):
         return super().predict_proba(X)
 
-    predict.__doc__ = _with_check_input(ClassPredictionMixin.predict)
-    predict_proba.__doc__ = _with_check_input(ClassPredictionMixin.predict_proba)
+    predict.__doc__ = _with_check_input(ClassPredictions.predict)
+    predict_proba.__doc__ = _with_check_input(ClassPredictions.predict_proba)
 
 
 @has_parameters("tree regressor")
-class DecisionTreeRegressor(NumberPredictionMixin, PrunableTree):
+class DecisionTreeRegressor(NumberPredictions, RegressorScore, PrunableTree):
     """A single decision tree for regression.
 
     The tree splits the training rows again and again, each time by one feature, until the leaves hold rows of one target or a
@@ -335,10 +341,12 @@ class DecisionTreeRegressor(NumberPredictionMixin, PrunableTree):
     8
     """
 
+    _target = Numbers()
+
     def predict(self, X, check_input=True):
         return super().predict(X)
 
-    predict.__doc__ = _with_check_input(NumberPredictionMixin.predict)
+    predict.__doc__ = _with_check_input(NumberPredictions.predict)
 
 
 @has_parameters("tree classifier", splitter="random", max_features="sqrt", method="dense")
