@@ -100,9 +100,16 @@ def on_host(array):
         return functions_for(array).on_host(array)
     if isinstance(array, np.ndarray) or not hasattr(array, "__dlpack__"):
         return array
-    if not hasattr(array, "__array__"):
-        return np.from_dlpack(array)
-    return array if library_of(array) is None else np.asarray(array)  # a column of pyarrow has DLPack, too
+    if hasattr(array, "__array__") and library_of(array) is None:  # a column of pyarrow has DLPack, too
+        return array
+    try:
+        return np.asarray(array) if hasattr(array, "__array__") else np.from_dlpack(array)
+    except (BufferError, RuntimeError, TypeError) as error:
+        kind = f"{type(array).__name__} of {getattr(array, 'dtype', 'an unknown type')}"
+        reason = str(error).rstrip(".")
+        raise ValueError(
+            f"NumPy can't read an array of the class {kind}: {reason}; allowed is what numpy.asarray reads"
+        ) from error
 
 
 def in_kind(X, result):

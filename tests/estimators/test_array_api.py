@@ -72,3 +72,13 @@ def test_arrays_that_only_dlpack_reads(model):
     found = model.fit(OnlyDLPack(X), OnlyDLPack(y)).predict_proba(OnlyDLPack(X))
     assert type(found) is np.ndarray
     np.testing.assert_array_equal(found, expected)
+
+
+def test_arrays_that_numpy_cannot_read():
+    class Foreign(OnlyDLPack):
+        def __dlpack__(self, **options):
+            raise BufferError("its numbers have 16 bits of a kind of their own")
+
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.raises(ValueError, match="can't read an array of the class Foreign of an unknown type: its numbers.*allowed is"):
+        RandomForestClassifier(3).fit(Foreign(X), y)
