@@ -191,7 +191,7 @@ DF_INLINE df_leader df_lead_exact(const df_problem *p, const df_node *node, uint
     const int64_t n_outside = run[0]; // missing ones
     df_leader leader = {{-1.0, 1.0}, -1.0, 0, 0, 0, 0.0, 0};
     double first[DF_CUTS], left[DF_CUTS], scores[DF_CUTS];
-    int64_t n_left[DF_CUTS], entry[n_words];
+    int64_t n_left[DF_CUTS], entry[n_words] = {};
     uint32_t at[DF_CUTS], code = codes.after(0);
     while (code < n_codes) {
         int n = 0, best = 0;
@@ -200,7 +200,7 @@ DF_INLINE df_leader df_lead_exact(const df_problem *p, const df_node *node, uint
             if (is_last)
                 codes.template take<n_words>(code, entry);
             else
-                codes.read(code, entry);
+                codes.template read<n_words>(code, entry);
             for (int k = 0; k < n_words; k++)
                 run[k] += entry[k];
             const bool is_valid = (above < n_codes || has_last) && df_is_valid(&node->rules, run, total);

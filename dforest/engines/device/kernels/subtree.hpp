@@ -106,7 +106,10 @@ struct df_local_codes {
         df_read_entry<n_words>(p, planes + (int64_t) code * p->n_planes, words);
         df_clear_entry(p, planes + (int64_t) code * p->n_planes);
     }
-    void read(uint32_t code, int64_t *words) const { df_read_entry<0>(p, planes + (int64_t) code * p->n_planes, words); }
+    template <int n_words = 0> void read(uint32_t code, int64_t *words) const
+    {
+        df_read_entry<n_words>(p, planes + (int64_t) code * p->n_planes, words);
+    }
 };
 
 // Of the features of a node.

@@ -275,7 +275,7 @@ struct df_global_codes {
         for (int64_t k = 0; k < (n_words ? n_words : p->n_words); k++)
             to[k] = words[(int64_t) code * p->n_words + k];
     }
-    void read(uint32_t code, int64_t *to) const { take<0>(code, to); }
+    template <int n_words = 0> void read(uint32_t code, int64_t *to) const { take<n_words>(code, to); }
 };
 
 // The best cut of each feature tried in each node, an item each.
