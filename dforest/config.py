@@ -120,7 +120,8 @@ def in_kind(X, result):
     """
     if is_on_device(X):
         return functions_for(X).like(X, result)
-    if isinstance(X, np.ndarray) or result.dtype.kind not in "biuf" or "sklearn" not in sys.modules:
+    sklearn = sys.modules.get("sklearn")
+    if isinstance(X, np.ndarray) or sklearn is None or not sklearn.get_config()["array_api_dispatch"]:
         return result
-    library = library_of(X) if sys.modules["sklearn"].get_config()["array_api_dispatch"] else None
+    library = library_of(X) if result.dtype.kind in "biuf" else None
     return result if library is None else library.from_dlpack(result)

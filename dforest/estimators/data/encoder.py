@@ -58,7 +58,7 @@ class RowEncoder:
         self.n_categories = np.array(
             [len(labels) if kind == CATEGORICAL else 0 for kind, labels in zip(kinds, categories, strict=True)], np.int32
         )
-        for array in (self.kinds, self.n_categories, *self.categories):
+        for array in (self.kinds, self.n_categories, ranges, *self.categories):
             if array is not None:
                 array.setflags(write=False)
         self._known_names = frozenset() if names is None else frozenset(names)

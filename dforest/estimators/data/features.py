@@ -84,6 +84,8 @@ class Features(RowEncoder):
 
     def with_ranges(self, ranges):
         """These features with other ranges; what they have else is shared."""
+        if ranges is not None:
+            ranges.setflags(write=False)
         made = object.__new__(type(self))
         vars(made).update(vars(self), ranges=ranges)
         return made
