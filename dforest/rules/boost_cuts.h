@@ -127,7 +127,7 @@ DF_ALWAYS_INLINE void df_boost_scores(const df_boost_arrays *first, int n, df_bo
         const double score = df_cut_score(limit.l2, df_as_double(g), h_left, df_as_double(tg - g), h_right);
         /* An l2 beyond all numbers makes no score one. */
         const int is_valid = df_is_enough(&limit, count, h_left) & df_is_enough(&limit, tn - count, h_right);
-        scores[i] = is_valid & (score >= 0.0) ? score : -1.0;
+        scores[i] = (is_valid & (score >= 0.0)) ? score : -1.0;
     }
 }
 

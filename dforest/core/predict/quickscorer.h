@@ -80,9 +80,7 @@ DF_INLINE void df_add_leaves(const uint32_t *leaf, size_t n, const df_quickscore
     const double *values = tree->values;
     size_t i, k;
     if (n_values == 1)
-#if defined(__GNUC__)
-#pragma GCC ivdep
-#endif
+        DF_INDEPENDENT
         for (i = 0; i < n; i++)
             sums[i] += values[leaf[i]];
     else

@@ -137,7 +137,7 @@ DF_INLINE void df_shapley_down(const int n_points, const int is_repeated, const 
     df_shapley_chances chances;
     int j, k;
     df_shapley_open(n_points, is_repeated, node, t, &chances);
-#pragma GCC ivdep
+    DF_INDEPENDENT
     for (j = 0; j < DF_SHAPLEY_LANES; j++) {
         const double b = bit[j], o = is_repeated ? own[j] : 1.0, takes = is_right ? 1.0 - b : b;
         for (k = 0; k < n_points; k++) {
@@ -167,7 +167,7 @@ DF_INLINE void df_shapley_join(const int n_points, const int is_repeated, const 
     df_shapley_chances chances;
     int j, k;
     df_shapley_open(n_points, is_repeated, node, t, &chances);
-#pragma GCC ivdep
+    DF_INDEPENDENT
     for (j = 0; j < DF_SHAPLEY_LANES; j++) {
         const double b = bit[j], o = is_repeated ? own[j] : 1.0;
         double total = 0.0;
@@ -214,7 +214,7 @@ DF_INLINE void df_shapley_interact(const int n_points, const df_shapley_node *no
         if_not[j] = 0.0;
     for (k = 0; k < n_points; k++) {
         const double factor = is_repeated ? chances.factor[k] : 1.0, inverse = 1.0 / (1.0 - t[k]);
-#pragma GCC ivdep
+        DF_INDEPENDENT
         for (j = 0; j < N; j++) {
             const double weight = (is_repeated ? own[j] : 1.0) * (bit[j] - node->left) * (p[k * N + j] * factor);
             added[k * N + j] = weight * df_shapley_difference(has_left, has_right, l, r, node[1].left, nodes[node->right].left,
@@ -228,7 +228,7 @@ DF_INLINE void df_shapley_interact(const int n_points, const df_shapley_node *no
         double *sum = interactions->sums + df_shapley_couple(node->feature, nodes[path[level]].feature) * N;
         if (other == (int) node->position)
             continue;
-#pragma GCC ivdep
+        DF_INDEPENDENT
         for (j = 0; j < N; j++) {
             double total = 0.0;
             for (k = 0; k < n_points; k++)

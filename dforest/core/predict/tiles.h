@@ -135,7 +135,7 @@ DF_FUNCTION void df_walk_tiles(const df_keyed *tree, int n_first, const uint32_t
                 lanes[j] = at[place[j]];
             }
             for (step = 0; step < DF_ROUND; step++)
-#pragma GCC unroll 16
+                DF_UNROLLED
                 for (j = 0; j < DF_LANES; j++)
                     lanes[j] = df_keyed_step(tree, lanes[j], lane[j]);
             for (j = 0; j < n_lanes; j++) {
