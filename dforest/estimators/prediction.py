@@ -4,6 +4,7 @@ What predicts is an estimator (`dforest.estimators.tree_model`), or what is load
 scikit-learn. So nothing that this module and the `predictions` of each family import needs more than NumPy.
 """
 
+from abc import abstractmethod
 from importlib import import_module
 
 from dforest.backends import find_device, functions_for, is_on_device
@@ -57,13 +58,13 @@ class TreePredictions:
     def _check_fitted(self):
         """Raise NotFittedError unless there are trees."""
 
+    @abstractmethod
     def _count_threads(self, is_small=False):
         """How many threads may predict. is_small : whether rows are so few that one of them predicts soonest"""
-        raise NotImplementedError
 
+    @abstractmethod
     def _checked_rows(self, X):
         """X, checked and encoded as the training rows were: ndarray of float32 or float64, or `SparseRows`, on the host."""
-        raise NotImplementedError
 
     def _n_threads(self, packed, n):
         """How many threads n rows may use."""

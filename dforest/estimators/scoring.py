@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import UndefinedMetricWarning
 
 from dforest.backends import is_on_device
+from dforest.config import on_host
 from dforest.core.predict.out_of_bag import add_up, square_exponent, total_of
 from dforest.estimators.data.given import given_numbers, given_values
 from dforest.estimators.data.labels import labels_of
@@ -56,7 +57,7 @@ class ClassifierScore(ClassifierMixin):
         float
             From 0 to 1.
         """
-        return super().score(X, *_read(y, sample_weight, given_values))
+        return super().score(*_read(X, y, sample_weight, given_values))
 
 
 class RegressorScore(RegressorMixin):
@@ -80,13 +81,15 @@ class RegressorScore(RegressorMixin):
             At most 1, which is the score of predictions without errors. The mean of the targets as the prediction of each row
             scores 0. Of several outputs, it is the mean of their scores.
         """
-        return super().score(X, *_read(y, sample_weight, given_numbers))
+        return super().score(*_read(X, y, sample_weight, given_numbers))
 
 
-def _read(y, sample_weight, read):
-    """Targets and weights to be scored: those on a device stay there, as predictions do."""
-    return (y if is_on_device(y) else read("y", y)), (
-        sample_weight if is_on_device(sample_weight) else given_numbers("sample_weight", sample_weight)
+def _read(X, y, sample_weight, read):
+    """Rows, targets and weights to be scored: those on a device stay there, as predictions do, and all others are NumPy's."""
+    return (
+        X if is_on_device(X) else on_host(X),
+        y if is_on_device(y) else read("y", y),
+        sample_weight if is_on_device(sample_weight) else given_numbers("sample_weight", sample_weight),
     )
 
 

@@ -331,7 +331,7 @@ class TreeEstimator(TreeModel):
         return DrawnRows.of(sampling, seeds, n_rows, plan.n_grown, plan.n_threads)
 
     def _settle(self, plan, rows):
-        """Settle what "auto" means for rows whose features are known: how trees draw them, and whether trees order labels.
+        """Choose what "auto" means for rows whose features are known: how trees draw them, and whether trees order labels.
 
         Raises ValueError if labels are to be ordered and cannot be.
         """
