@@ -4,7 +4,7 @@
 ``--config-settings=setup-args=-Dsycl=enabled`` needs the headers of Intel's SYCL runtime: it asks for the version that
 the extra `gpu` names in pyproject.toml.
 
-Wheels have no symbols of compiled modules, where `strip` is there to remove them, which saves a twelfth of what these modules take.
+Wheels have no symbols of compiled modules, where `strip` is there to remove them: a twelfth of what these modules take.
 
 Where a backend has no metadata alone, pip builds the whole wheel for it, and says "Preparing metadata" all that time.
 """
