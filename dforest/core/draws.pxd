@@ -31,7 +31,8 @@ cdef class Groups(SamplingPlan):
     cdef readonly object group         # ndarray [n_rows], or None
     cdef readonly object n_rows, length
     cdef readonly int64_t n_draws
-    cdef Py_ssize_t n_groups
+    cdef readonly SamplingPlan of_groups
+    cdef readonly Py_ssize_t n_groups
     cdef int64_t run                   # rows of a group, where groups are runs of rows
     cdef const uint32_t[::1] groups    # `group`; unassigned if that is None
     cdef const int64_t[::1] sizes      # [n_groups] rows of each; unassigned where groups are runs of rows
@@ -40,8 +41,6 @@ cdef class Groups(SamplingPlan):
     cdef inline uint32_t group_of(self, Py_ssize_t row) noexcept nogil:
         return self.groups[row] if self.group_is_known else <uint32_t> (row // self.run)
     cdef bint group_is_known
-    cdef void draw_groups(self, uint32_t seed, Py_ssize_t block, int64_t n_draws, uint32_t* counts) noexcept nogil
-    cdef void allocate_groups(self, uint32_t seed, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil
 
 
 cdef class TreeDraws:

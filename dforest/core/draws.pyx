@@ -29,12 +29,12 @@ from libc.stdlib cimport free, malloc
 import numpy as np
 
 from dforest.core.loops cimport loops
-from dforest.core.sampling cimport MANY_DRAWS, Work, allocate_below, count_blocks, draws_to_left, rows_of_block
+from dforest.core.sampling cimport MANY_DRAWS, Work, count_blocks, draws_to_left, rows_of_block
 from dforest.core.threads cimport WorkerContext, check_signals, parallel_for, poll
 from dforest.rules.random cimport DF_BLOCK
 from dforest.rules.sampling cimport df_draw_by_mass, df_heavy_to_left, df_subsampled_before
 
-from dforest.core.sampling import MAX_DRAWS, MAX_ROWS, check_plans, checked_integer
+from dforest.core.sampling import MAX_DRAWS, MAX_ROWS, Bootstrap, Subsample, check_plans, checked_integer
 
 
 MAX_STRATA = 2**20             # their numbers stand above those of nodes and blocks, in the keys of random streams
@@ -252,6 +252,8 @@ cdef class Groups(SamplingPlan):
         Whether groups are drawn with replacement.
     n_rows, length : int, optional
         Number of rows, and of rows in a group; needed if `group` is None, and not allowed otherwise.
+    of_groups : SamplingPlan, optional
+        How groups are drawn, as if they were rows, with draws of at most `n_draws` groups. None means that all have equal chances.
 
     Raises
     ------
@@ -268,10 +270,9 @@ cdef class Groups(SamplingPlan):
     True
     """
 
-    parameters = ("group", "n_draws", "replace", "n_rows", "length")
-    description = "in whole groups of rows"
+    parameters = ("group", "n_draws", "replace", "n_rows", "length", "of_groups")
 
-    def __cinit__(self, group, n_draws, replace, n_rows=None, length=None):
+    def __cinit__(self, group, n_draws, replace, n_rows=None, length=None, SamplingPlan of_groups=None):
         self.replace = replace
         self.group_is_known = group is not None
         if self.group_is_known:
@@ -295,9 +296,34 @@ cdef class Groups(SamplingPlan):
         if self.max_draws(self.only_rows) > MAX_DRAWS:
             raise ValueError(f"n_draws={n_draws} draws of groups may make more than {MAX_DRAWS} draws of rows, a tree's most")
         self.leaves_rows_out = True
+        if of_groups is None:
+            of_groups = Bootstrap(self.n_draws) if replace else Subsample(self.n_draws)
+        of_groups.check_rows(self.n_groups)
+        if of_groups.width != 1:
+            raise ValueError(f"of_groups={of_groups!r}; allowed are plans with one number for each block")
+        self.of_groups = of_groups
+
+    @property
+    def description(self):
+        is_plain = isinstance(self.of_groups, (Bootstrap, Subsample))
+        return "in whole groups of rows" + ("" if is_plain else f", {self.of_groups.description}")
+
+    def drawn_by(self, of_groups):
+        """This plan with groups that are drawn by another one."""
+        return Groups(self.group, self.n_draws, self.replace, self.n_rows, self.length, of_groups)
+
+    def used(self):
+        return self.drawn_by(self.of_groups.used())
+
+    def drawn(self):
+        return self.drawn_by(self.of_groups.drawn())
+
+    def filling(self):
+        return self.drawn_by(self.of_groups.filling())
 
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
-        return max(1, <int64_t> (<double> self.n_draws * <double> n_rows / <double> self.n_groups + 0.5))
+        cdef double n_draws = <double> self.of_groups.tree_draws(self.n_groups)
+        return max(1, <int64_t> (n_draws * <double> n_rows / <double> self.n_groups + 0.5))
 
     cdef int64_t max_draws(self, Py_ssize_t n_rows) noexcept nogil:
         cdef int64_t largest = 0
@@ -323,27 +349,6 @@ cdef class Groups(SamplingPlan):
             n_draws[block - first] = rows_of_block(n_rows, block)
         return 0
 
-    cdef void allocate_groups(self, uint32_t seed, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws) noexcept nogil:
-        """How many draws of groups fall into some blocks of groups. OUT n_draws : [last - first]"""
-        cdef Py_ssize_t block
-        cdef int64_t before, after
-        if self.replace:
-            allocate_below(seed, self.n_groups, 0, self.n_draws, first, last, n_draws)
-            return
-        after = df_subsampled_before(seed, 0, self.n_groups, self.n_draws, first * DF_BLOCK)
-        for block in range(first, last):
-            before = after
-            after = df_subsampled_before(seed, 0, self.n_groups, self.n_draws,
-                                         block * DF_BLOCK + rows_of_block(self.n_groups, block))
-            n_draws[block - first] = after - before
-
-    cdef void draw_groups(self, uint32_t seed, Py_ssize_t block, int64_t n_draws, uint32_t* counts) noexcept nogil:
-        """How often each group of a block of groups is drawn. OUT counts : [groups of the block]"""
-        if self.replace:
-            loops.draw_block(seed, block, rows_of_block(self.n_groups, block), n_draws, counts)
-        else:
-            loops.subsample_block(seed, block, rows_of_block(self.n_groups, block), n_draws, counts)
-
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
                          uint32_t* counts) noexcept nogil:
         cdef uint32_t drawn[DF_BLOCK]
@@ -356,8 +361,8 @@ cdef class Groups(SamplingPlan):
             first, last = self.group_of(begin) // DF_BLOCK, self.group_of(begin + n - 1) // DF_BLOCK + 1
         for at in range(first, last):
             if (at - first) % GROUP_BLOCKS == 0:
-                self.allocate_groups(seed, at, min(at + GROUP_BLOCKS, last), of_groups)
-            self.draw_groups(seed, at, of_groups[(at - first) % GROUP_BLOCKS], drawn)
+                self.of_groups.allocate(seed, self.n_groups, at, min(at + GROUP_BLOCKS, last), of_groups, NULL)
+            self.of_groups.draw_block(seed, self.n_groups, at, &of_groups[(at - first) % GROUP_BLOCKS], drawn)
             for i in range(n):
                 group = self.group_of(begin + i)
                 if group // DF_BLOCK == at:

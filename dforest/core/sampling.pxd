@@ -12,7 +12,8 @@ threads;
 All methods are functions of the tree's seed and the number of rows, in integers. Threads call them at the same time, without the
 interpreter's lock: a plan is never written to after it was made. Whoever draws for a whole tree calls `allocate` once, and
 `draw_block` for each block that got draws, in any order, on any thread. The grower makes records of the counts
-(`core/grow/records`), out-of-bag estimates look for rows of count 0 (`core/draws`) by the plan that `used` returns. A device that
+(`core/grow/records`), out-of-bag estimates look for rows of count 0 (`core/draws`) by the plan that `used` returns, and leaves
+keep draws of the plan that `filling` returns. A device that
 has no code of its own for `draw_block` is handed the counts of all rows (`dforest/engines/device/sampling.py`).
 """
 from libc.stdint cimport int64_t, uint32_t, uint64_t

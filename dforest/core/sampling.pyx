@@ -201,6 +201,14 @@ cdef class SamplingPlan:
         """The plan of all rows that a tree uses, as it draws them or they order its labels: rows of count 0 are out of bag."""
         return self
 
+    def drawn(self):
+        """The plan of all that a tree draws, if this is the plan of a part of it."""
+        return self
+
+    def filling(self):
+        """The plan of the draws that fill the leaves of a tree, where these are others than those that choose its splits."""
+        return self
+
     def block_draws(self, n_rows, seed):
         """How many draws of a tree fall into each block of rows: ndarray of shape (n_blocks,), dtype int64."""
         cdef Py_ssize_t n = checked_integer("n_rows", n_rows, 1, MAX_ROWS)

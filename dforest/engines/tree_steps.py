@@ -5,7 +5,9 @@ sink: so callbacks, votes out of bag and the forest itself know trees as they le
 tree adds to its rows' predictions is known before it is finished.
 
 `RefilledLeaves` keeps the splits of a tree and fills its leaves anew: with the draws of another sampling plan, which may be of
-rows that the splits were not chosen by.
+rows that the splits were not chosen by. Honest trees are made so. Leaves that too few of these draws reach are pruned: the sibling
+of such a leaf, with all that is below, takes the place of their parent; where both children are such leaves, the parent is a leaf.
+Of a tree (a, (b, c)) that loses the leaf b, (a, c) is left; of one that loses b and c, (a, bc).
 """
 
 from abc import ABC, abstractmethod
@@ -17,6 +19,7 @@ from dforest.core.class_lists import ClassLists
 from dforest.core.coding.coded_columns import CodedColumn
 from dforest.core.draws import draw_pieces
 from dforest.core.forest.arrays import Forest
+from dforest.core.forest.assembly import TreeArrays
 from dforest.core.search.splitter import HistSplitter
 from dforest.engines.given import grow_given
 from dforest.engines.problem import GrowthRules
@@ -48,8 +51,7 @@ class TreeStep(ABC):
 class RefilledLeaves(TreeStep):
     """Fills leaves with other draws than those that a tree's splits were chosen by.
 
-    A leaf that none of these draws reaches keeps what it had. Nodes that are no leaves keep their splits, and what a criterion
-    keeps of them beside. A rank knows its own rows alone: of R ranks, rank r fills the leaves of the trees r, r + R, ... with the
+    A leaf that none of these draws reaches keeps what it had. A rank knows its own rows alone: of R ranks, rank r fills the leaves of the trees r, r + R, ... with the
     draws that the other ranks send. Making one is a collective.
 
     Parameters
@@ -61,6 +63,8 @@ class RefilledLeaves(TreeStep):
     sampling : SamplingPlan
         Which rows fill a tree's leaves, given the tree's seed.
     ranks : Communicator
+    fewest : int, default=0
+        Leaves that fewer of these draws reach are pruned, but for the root.
     **settings
         Attributes of a `Forest` that the problem does not tell: `n_categories`, `criterion`, `splitter`.
 
@@ -70,11 +74,12 @@ class RefilledLeaves(TreeStep):
         If leaves depend on more than the draws in them: on bounds of monotonic constraints, or on the splitter.
     """
 
-    def __init__(self, problem, parts, sampling, ranks, **settings):
+    def __init__(self, problem, parts, sampling, ranks, fewest=0, **settings):
         if problem.monotonic_csts.any() or problem.splitter.has_own_leaves:
             reason = "monotonic constraints bound" if problem.monotonic_csts.any() else f"{problem.splitter!r} makes"
             raise ValueError(f"leaves can't be filled anew where {reason} what they predict; allowed are leaves of draws alone")
         self._problem, self._parts, self._sampling, self._ranks, self._settings = problem, parts, sampling, ranks, settings
+        self._fewest = fewest
         self._numbers = None if problem.share is None else problem.share.numbers()
         self._allocator = None if problem.share is None else DrawAllocator(ranks, problem.n_rows, problem.share)
 
@@ -84,7 +89,7 @@ class RefilledLeaves(TreeStep):
         counts, targets, unit = self._draws(int(problem.seeds_of(range(tree.number, tree.number + 1))[0]))
         drawn = np.flatnonzero(counts)
         records = np.zeros(len(drawn), _DRAWN)
-        records["leaf"] = self._leaf_numbers(arrays, drawn)
+        arrays, records["leaf"] = self._pruned(arrays, drawn, counts[drawn])
         records["number"] = drawn if self._numbers is None else self._numbers[drawn]
         records["count"], records["class"] = counts[drawn], targets.classes[drawn]
         records["weight"] = 1 if targets.weight is None else targets.weight[drawn]
@@ -95,8 +100,31 @@ class RefilledLeaves(TreeStep):
         filled = None if self._ranks.rank != owner else self._filled(arrays, records, y, there)
         if self._ranks.size > 1:
             filled = self._ranks.gather_objects(filled)[owner]
-        leaves, entries = filled
-        return tree._replace(arrays=arrays._replace(leaves=leaves, entries=entries), weight_unit=unit)
+        leaves, entries, inner = filled
+        return tree._replace(arrays=arrays._replace(leaves=leaves, entries=entries, inner=inner), weight_unit=unit)
+
+    def _pruned(self, arrays, drawn, counts):
+        """(a tree without the leaves that too few draws reach, the leaf that each row drawn reaches). A collective.
+
+        drawn : the numbers of the own rows that are drawn; counts : how often each is
+        """
+        leaf = self._leaf_numbers(arrays, drawn)
+        while self._fewest and len(arrays.leaves) > 1:
+            n_draws = self._ranks.sum(np.bincount(leaf, counts, len(arrays.leaves)).astype(np.int64))
+            goes = n_draws < self._fewest
+            if not goes.any() or not n_draws.any():
+                break
+            arrays, new = without_leaves(arrays, goes, self._has_payload(arrays))
+            leaf = new[leaf]
+            moved = np.flatnonzero(leaf < 0)  # draws of leaves that went alone: they go where their siblings stand now
+            leaf[moved] = self._leaf_numbers(arrays, drawn[moved])
+        return arrays, leaf
+
+    def _has_payload(self, arrays):
+        """Which nodes have a payload: see `dforest.core.forest.arrays`."""
+        return (arrays.feature >= 0) & (
+            (self._settings["n_categories"][arrays.feature] > 0) | (self._settings["splitter"] is not None)
+        )
 
     def _draws(self, seed):
         """(how often each own row is drawn, the `Targets` whose weights the draws have, the unit of these). A collective."""
@@ -114,12 +142,17 @@ class RefilledLeaves(TreeStep):
         (weights,) = targets.balance.integer_weights(counts[None])
         return counts, replace(targets, weight=weights.integers, exact_weight=weights.exact), weights.unit
 
-    def _leaf_numbers(self, arrays, drawn):
-        """The leaf that each of the own rows reaches that are drawn, counted among the leaves of the tree."""
+    def _leaf_numbers(self, arrays, rows):
+        """The leaf that each of some of the own rows reaches, counted among the leaves of the tree."""
         known = {"n_features": self._problem.n_features, "objective": self._problem.objective, **self._settings}
-        packed = Forest.view_of_tree(arrays, **known).packed()
-        nodes = np.concatenate([np.zeros(0, np.int64), *(packed.apply(part, 1)[:, 0] for part in self._parts if len(part))])
-        return np.cumsum(arrays.feature < 0)[nodes[drawn]] - 1
+        packed, ends = Forest.view_of_tree(arrays, **known).packed(), np.cumsum([len(part) for part in self._parts])
+        nodes = [np.zeros(0, np.int64)]
+        for part, own in zip(self._parts, np.split(rows, np.searchsorted(rows, ends[:-1])), strict=True):
+            first = ends[len(nodes) - 1] - len(part)
+            few = isinstance(part, np.ndarray)
+            reached = packed.apply(part[own - first] if few else part, 1)[:, 0] if len(own) else nodes[0]
+            nodes.append(reached if few or not len(own) else reached[own - first])
+        return (np.cumsum(arrays.feature < 0) - 1)[np.concatenate(nodes)]
 
     def _sent_to(self, owner, array):
         """What the ranks have, one after another, on the owner; on others nothing. A collective."""
@@ -128,7 +161,7 @@ class RefilledLeaves(TreeStep):
         return np.concatenate(self._ranks.exchange([array if rank == owner else array[:0] for rank in range(self._ranks.size)]))
 
     def _filled(self, arrays, records, y, has_exact_weights):
-        """(leaves, entries) of a tree, given the draws that fill them and their exact targets."""
+        """(leaves, entries, inner) of a tree, given the draws that fill its leaves and their exact targets."""
         objective = self._problem.objective
         order = np.lexsort([records["number"], records["leaf"]])
         records, y = records[order], None if y is None else y[order]
@@ -140,9 +173,26 @@ class RefilledLeaves(TreeStep):
         else:
             words = arrays.leaves.copy()
         words[filled] = self._words(records, n_records, y, has_exact_weights)
+        inner = self._inner(arrays, records, y, has_exact_weights) if len(arrays.inner) else arrays.inner
         if not objective.lists_classes:
-            return words, arrays.entries
-        return objective.list_leaves(words[:, 0], ClassLists.of(words[:, 1:]))
+            return words, arrays.entries, inner
+        return *objective.list_leaves(words[:, 0], ClassLists.of(words[:, 1:])), inner
+
+    def _inner(self, arrays, records, y, has_exact_weights):
+        """What nodes that are no leaves would be as leaves of the draws below them, as `Forest.inner` has it.
+
+        Gains remain those by which the splits were chosen.
+        """
+        nodes, n_leaves = np.flatnonzero(arrays.feature >= 0), np.append(0, np.cumsum(arrays.feature < 0))
+        first, end = (np.searchsorted(records["leaf"], n_leaves[some]) for some in (nodes, _ends(arrays)[nodes]))
+        there = first < end
+        below = np.concatenate([np.zeros(0, np.int64), *map(np.arange, first[there], end[there])])
+        values = self._words(records[below], (end - first)[there], None if y is None else y[below], has_exact_weights)
+        words, inner = self._problem.objective.leaf_words, arrays.inner.copy()
+        inner[there, :-1] = values[:, words["leaf_value"]].view(np.float64)
+        if not self._problem.objective.keeps_gains:
+            inner[there, -1:] = values[:, words["leaf_impurity"]].view(np.float64)
+        return inner
 
     def _words(self, records, n_records, y, has_exact_weights):
         """What leaves keep whose draws lie one leaf after another: that of trees which end at their root."""
@@ -160,6 +210,69 @@ class RefilledLeaves(TreeStep):
             rules=GrowthRules(max_depth=0), monotonic_csts=np.zeros(1, np.int8), X=None, share=None,
         )  # fmt: skip
         return grow_given(never_split, [codes], draws, y, roots, 1, exact_weight).nodes.leaves
+
+
+def _ends(arrays):
+    """For each node of a tree, the number of the node that follows all that is below it: ndarray of int64."""
+    ends = np.arange(1, len(arrays.feature) + 1)
+    for node in np.flatnonzero(arrays.feature >= 0)[::-1].tolist():  # children come after their parents
+        ends[node] = ends[arrays.right[node]]
+    return ends
+
+
+def without_leaves(arrays, goes, has_payload):
+    """A tree without some of its leaves, whose siblings take the place of their parents.
+
+    Parameters
+    ----------
+    arrays : TreeArrays
+        Of a tree of two leaves or more.
+    goes : ndarray of shape (n_leaves,), dtype bool
+        Which leaves go. Where the sibling of one is a leaf that goes too, their parent becomes a leaf, which has what the left
+        one had.
+    has_payload : ndarray of shape (n_nodes,), dtype bool
+
+    Returns
+    -------
+    arrays : TreeArrays
+    new : ndarray of shape (n_leaves,), dtype int64
+        The number of each leaf among the leaves that there are now; -1 for a leaf that went alone.
+    """
+    n_nodes = len(arrays.feature)
+    is_leaf = arrays.feature < 0
+    number = np.cumsum(is_leaf) - 1
+    going = np.zeros(n_nodes, bool)
+    going[is_leaf] = goes
+    parent = np.flatnonzero(~is_leaf)
+    left, right = parent + 1, arrays.right[parent].astype(np.int64)
+    both, one = going[left] & going[right], going[left] ^ going[right]
+    kept = ~going
+    kept[parent[one]] = False
+    ends = is_leaf & kept  # nodes that are leaves now
+    ends[parent[both]] = True
+    source = np.arange(n_nodes)  # whose leaf a node has
+    source[parent[both]] = left[both]
+    before = np.append(0, np.cumsum(kept))
+    new = np.where(goes, -1, (np.cumsum(ends & kept) - 1)[is_leaf])
+    for side in (left, right):
+        new[number[side[both]]] = (np.cumsum(ends & kept) - 1)[parent[both]]
+    feature, threshold, missing_left = (array[kept] for array in (arrays.feature, arrays.threshold, arrays.missing_left))
+    made = ends[kept]
+    feature[made], threshold[made], missing_left[made] = -1, 0, False
+    # What follows a node that is gone stands where its other child stood.
+    right = np.where(made, 0, before[arrays.right[kept]]).astype(arrays.right.dtype)
+    taken = number[source[ends & kept]]
+    leaves, entries = arrays.leaves[taken], arrays.entries
+    if len(entries):
+        starts = np.append(0, np.cumsum(arrays.leaves[:, 1]))
+        entries = np.concatenate([entries[starts[leaf] : starts[leaf + 1]] for leaf in taken.tolist()])
+    stays = kept & ~ends
+    inner = arrays.inner[stays[~is_leaf]] if len(arrays.inner) else arrays.inner
+    lengths, words = arrays.payload_lengths, arrays.payload_words
+    if len(lengths):
+        own = stays[has_payload]
+        words, lengths = words[np.repeat(own, lengths)], lengths[own]
+    return TreeArrays(feature, threshold, right, missing_left, leaves, inner, lengths, words, entries), new
 
 
 _DRAWN = np.dtype(

@@ -132,6 +132,15 @@ def _regularised(fit):
     return None if isinstance(factor, Real) and factor == 1 else f"regularization_factor={factor!r}"
 
 
+def _honest_constraints(fit):
+    cst = fit.estimator.monotonic_cst
+    return f"honest=True with monotonic_cst={cst!r:.100}" if fit.estimator.honest and cst is not None else None
+
+
+def _honest_order(fit):
+    return f"honest=True with {_label_order(fit)}" if fit.estimator.honest and _label_order(fit) else None
+
+
 def _isolation(fit):
     return f"{type(fit.estimator).__name__}" if fit.estimator._own_criterion() == "path_length" else None
 
@@ -200,6 +209,10 @@ FEATURES = {
     "own criterion": Feature("a criterion of your own", _own_criterion, FORESTS),
     "own splitter": Feature("a splitter of your own", _own_splitter, FORESTS),
     "preferred features": Feature("`feature_weights`, `always_split_features`", _preferred_features, FORESTS),
+    "honest": Feature("`honest`", kinds=FORESTS),
+    "honest, monotonic": Feature("`honest`, with monotonic constraints", _honest_constraints, FORESTS),
+    "honest, label order": Feature('`honest`, with `categorical_split="order"`', _honest_order, FORESTS),
+    "little bags": Feature("`ci_group_size` above 1", kinds=FORESTS),
     "label order": Feature('`categorical_split="order"`', _label_order),
     "several thresholds": Feature("`n_random_splits` above 1", _several_thresholds, FORESTS),
     "regularised gains": Feature("`regularization_factor` below 1", _regularised, FORESTS),
@@ -251,6 +264,10 @@ REFUSALS = [
     Refusal("isolation", (DEVICE,), "the length of a path is no code for kernels", "RandomTreesEmbedding, for random trees",
             FORESTS),
     Refusal("isolation, live votes", _EVERYWHERE, "outliers have no errors", "other callbacks", FORESTS),
+    Refusal("honest, monotonic", _EVERYWHERE, "rows that have not chosen the splits may break the constraints",
+            "monotonic_cst=None, or honest=False", FORESTS),
+    Refusal("honest, label order", _EVERYWHERE, "rows that fill leaves would order labels too",
+            'categorical_split="subset", or honest=False', FORESTS),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
             "Monotonicity constraints are not supported with multiple output",
             "boosted trees, one column, or no monotonic constraints", FORESTS),

@@ -33,6 +33,7 @@ enum {
     DF_SUBSAMPLE_SHARE = 6, /* which blocks have their share of drawn rows rounded up; key: 0 */
     DF_SUBSAMPLE_DRAW = 7,  /* rows of a block that are drawn without replacement; key: the block's number */
     DF_LABEL_ORDER = 8,     /* which rows order labels; key: the row's number */
+    DF_HONEST_HALF = 9,     /* which rows of a block choose the splits of an honest tree; key: the block's number */
     DF_CUSTOM = 64          /* from here on: whatever user-defined splitters draw */
 };
 
@@ -136,6 +137,17 @@ static inline uint32_t df_tree_seed(uint64_t seed, uint32_t tree) {
         next = left ^ (df_mix(seed + (round << 16 | right) * DF_WEYL) >> 48);
         left = right;
         right = next;
+    }
+    return (uint32_t)(left << 16 | right);
+}
+
+/* The number of the tree that has a seed: the inverse of df_tree_seed. */
+static inline uint32_t df_tree_number(uint64_t seed, uint32_t tree_seed) {
+    uint64_t left = tree_seed >> 16, right = tree_seed & 0xFFFF, before, round;
+    for (round = 6; round-- > 0;) {
+        before = right ^ (df_mix(seed + (round << 16 | left) * DF_WEYL) >> 48);
+        right = left;
+        left = before;
     }
     return (uint32_t)(left << 16 | right);
 }

@@ -20,5 +20,6 @@ cdef extern from "rules/random.h" nogil:
     uint32_t df_below(df_stream* s, uint32_t n)
     double df_uniform(df_stream* s)
     uint32_t df_tree_seed(uint64_t seed, uint32_t tree)
+    uint32_t df_tree_number(uint64_t seed, uint32_t tree_seed)
     uint64_t df_feature_key(uint64_t node_key, uint64_t feature)
     uint64_t df_child_key(uint64_t node_key, int right)

@@ -133,6 +133,38 @@ static inline int64_t df_write_records(int64_t first, int64_t n, const uint32_t 
     return n_records;
 }
 
+/* Keep the draws of one half of what an honest tree draws: of the rows that choose its splits, or of those that fill its leaves. Of
+ * the m rows of a block that are drawn, a share of m, rounded down, or up where a random number says so, chooses splits, but never
+ * none or all of two rows or more. If all rows are one block, the share is rounded to the nearest number, and a row that is drawn
+ * alone is in both halves. Of 5 rows and a share of .5, 2 or 3 choose splits: of a single block 3. Instead of rows, these may be
+ * groups of rows.
+ * IN n : rows of the block. IN OUT counts : [n] how often each is drawn */
+static inline void df_keep_half(uint32_t seed, int64_t block, int is_only, double share, int fills_leaves, int64_t n,
+                                uint32_t *counts) {
+    df_stream stream;
+    int64_t i, m = 0, n_splits;
+    uint32_t to_come, left;
+    for (i = 0; i < n; ++i)
+        m += counts[i] > 0;
+    if (m == 0 || (m == 1 && is_only))
+        return;
+    df_stream_open(&stream, seed, (uint64_t)block, DF_HONEST_HALF);
+    n_splits = (int64_t)(share * (double)m + (is_only ? 0.5 : df_uniform(&stream)));
+    if (m > 1)
+        n_splits = n_splits < 1 ? 1 : n_splits > m - 1 ? m - 1 : n_splits;
+    to_come = (uint32_t)n_splits;
+    left = (uint32_t)m;
+    for (i = 0; i < n; ++i) {
+        if (counts[i] == 0)
+            continue;
+        if (df_below(&stream, left--) < to_come) {
+            to_come--;
+            counts[i] = fills_leaves ? 0 : counts[i];
+        } else
+            counts[i] = fills_leaves ? counts[i] : 0;
+    }
+}
+
 /* Whether a row that a tree has not drawn orders the tree's labels (categories.h): two of three such rows do, and the others are
  * out of bag. */
 static inline int df_orders_labels(uint32_t seed, uint64_t row) {

@@ -457,21 +457,26 @@ class Forest:
 
     @property
     def n_draws(self):
-        """Draws of each tree, counted anew at each call: ndarray of shape (n_trees,), dtype int64."""
+        """Draws in the leaves of each tree, counted anew at each call: ndarray of shape (n_trees,), dtype int64."""
         by_tree = zip(self.plans, self.n_rows, self.seeds, strict=True)
-        n_draws = np.array([plan.count_draws(int(n), int(seed)) for plan, n, seed in by_tree], np.int64)
+        n_draws = np.array([plan.filling().count_draws(int(n), int(seed)) for plan, n, seed in by_tree], np.int64)
         n_draws.setflags(write=False)
         return n_draws
 
     def row_counts(self, t):
-        """Return how often tree `t` drew each row: ndarray of shape (n_rows[t],), dtype uint32.
+        """Return how often each row counts in the leaves of tree `t`: ndarray of shape (n_rows[t],), dtype uint32.
 
-        Only rows of positive weight are counted, and have numbers here; the attribute `estimators_samples_` of estimators numbers
-        all rows that `fit` was given. The draws are computed anew at each call, from the tree's sampling plan and its
-        seed.
+        These are the tree's draws, or, of an honest tree, those that fill its leaves. Only rows of positive weight are counted,
+        and have numbers here; the attribute `estimators_samples_` of estimators numbers all rows that `fit` was given. The draws
+        are computed anew at each call, from the tree's sampling plan and its seed.
         """
         t = self._number(t)
-        return self.plans[t].counts(int(self.n_rows[t]), int(self.seeds[t]))
+        return self.plans[t].filling().counts(int(self.n_rows[t]), int(self.seeds[t]))
+
+    def drawn_counts(self, t):
+        """Return how often tree `t` drew each row, be it for splits or for leaves: ndarray of shape (n_rows[t],), dtype uint32."""
+        t = self._number(t)
+        return self.plans[t].drawn().counts(int(self.n_rows[t]), int(self.seeds[t]))
 
     def left_out(self, t):
         """Return which rows are out of bag of tree `t`: ndarray of shape (n_rows[t],), dtype bool.

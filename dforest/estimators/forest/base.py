@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from dforest.config import communicator
 from dforest.core.grow.label_order import LABELS_ORDERED_ABOVE
 from dforest.core.grow.trainer import tree_seeds
+from dforest.core.halves import honest, in_bags
 from dforest.core.sampling import AllRows, WithLabelOrder
 from dforest.core.search.criteria import NAMES
 from dforest.core.search.criterion import Criterion
@@ -24,6 +25,7 @@ from dforest.core.sparse_rows import dense
 from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import ForestSink, engine_on, grow_forest
 from dforest.engines.problem import DrawnRows, GrowthRules, Problem, needs_wide_sums
+from dforest.engines.tree_steps import RefilledLeaves
 from dforest.estimators.callbacks import FitTasks, callback_management_context
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.fits import fitting, instance_of
@@ -74,6 +76,8 @@ class TreeEstimator(TreeModel):
     n_random_splits = 1
     regularization_factor = 1.0
     regularization_use_depth = False
+    honest = False
+    ci_group_size = 1
 
     @abstractmethod
     def _plan(self):
@@ -237,8 +241,12 @@ class TreeEstimator(TreeModel):
         if plan.grown is not None:
             # float32 values and thresholds are exact in float64, not the other way round.
             rows.parts = [part.astype(np.result_type(part.dtype, plan.grown.threshold), copy=False) for part in rows.parts]
-        problem, before = self._make_problem(plan, rows, splitter, engine, columns), plan.grown
         settings = {"n_categories": self._features.n_categories, "criterion": self._own_criterion(), "splitter": own_tests}
+        problem, before = self._make_problem(plan, rows, splitter, engine, columns), plan.grown
+        if self.honest:
+            filling, fewest = problem.sampling.filling(), problem.rules.min_samples_leaf
+            step = RefilledLeaves(problem, rows.parts, filling, rows.ranks, fewest, **settings)
+            problem = replace(problem, after_tree=step)
         if growth is not None:
             before = growth.start(problem, engine, **settings)
         first = 0 if before is None else before.n_trees
@@ -275,7 +283,7 @@ class TreeEstimator(TreeModel):
         """
         n_rows, ranks = rows.n_rows, rows.ranks
         needs_rows = splitter.needs_rows or splitter.has_own_tests
-        sampling = AllRows() if plan.sampling is None else self._sampling(plan, rows)
+        sampling = self._sampling(plan, rows)
         rules = self._rules(n_rows, sampling.count_draws(n_rows))
         targets = self._target.make(self, rows, plan)
         objective = self._target.objective(self, rows)
@@ -322,7 +330,7 @@ class TreeEstimator(TreeModel):
         is_possible = (
             engine.takes_drawn and splitter.runs_on(None) and self.method == "dense"  # where only the order of codes matters
             and not self.is_ordinal_.any() and not plan.balances_draws and not rows.is_divided
-            and isinstance(rows.parts[0], np.ndarray) and not isinstance(sampling, AllRows | WithLabelOrder)
+            and isinstance(rows.parts[0], np.ndarray) and not isinstance(sampling, AllRows | WithLabelOrder) and not self.honest
         )  # fmt: skip
         if not is_possible or n_trees * sampling.largest_tree(n_rows) > TUNING.get("drawn_up_to", DRAWN_UP_TO) * n_rows:
             return None
@@ -349,6 +357,8 @@ class TreeEstimator(TreeModel):
 
     def _why_no_order(self, sampling, rows):
         """Why trees can't order labels by rows that a `Sampling` leaves out: a clause; None: they can."""
+        if self.honest:
+            return 'with honest=True, whose leaves rows fill that would order labels too; allowed is "subset"'
         if sampling is None:
             return 'needs trees that leave rows out; allowed are forests with bootstrap=True, or "subset"'
         criterion = self._own_criterion()
@@ -360,7 +370,14 @@ class TreeEstimator(TreeModel):
 
     def _sampling(self, plan, rows):
         """The `SamplingPlan` of the new trees, which a `Sampling` makes for training rows. A collective."""
-        found = sampling_plan(plan.sampling, getattr(self, "classes_", None), plan.max_samples, rows)
+        if plan.sampling is None:
+            return honest(AllRows(), rows.n_rows, self.honest_fraction) if self.honest else AllRows()
+        share = 0.5 if plan.max_samples is None and self.ci_group_size > 1 else plan.max_samples
+        found = sampling_plan(plan.sampling, getattr(self, "classes_", None), share, rows)
+        if self.ci_group_size > 1:
+            found = in_bags(found, rows.n_rows, self.ci_group_size, plan.seed[0])
+        if self.honest:
+            return honest(found, rows.n_rows, self.honest_fraction)
         reason = why_no_order(found, rows.n_rows) if plan.orders_labels else None
         if reason is not None and self.categorical_split == "order":
             raise ValueError(f'categorical_split="order" with bootstrap={plan.sampling!r}{reason}')

@@ -342,7 +342,8 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
         these are numbered in the order of those that occur. With ``criterion="poisson"`` some target must be above
         0. With `sample_weight`, pass the weights of the rows too, except with ``bootstrap="weighted"``, whose trees count each
         draw as 1; they must become the same integers as those of all rows of the forest (see "Weights and targets as integers"
-        on the page about the maths). With ``method="hist"`` the tree would differ, as bins are made from all rows that are given.
+        on the page about the maths). With ``method="hist"`` the tree would differ, as bins are made from all rows that are given,
+        and with ``honest=True``, as its halves depend on the numbers of rows.
         """
         check_is_fitted(self)
         made_for, trees = self.__dict__.get("_trees", (None, None))
@@ -398,7 +399,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
         for batch in self._batches:
             rows = batch.row_numbers()
             first = len(samples)
-            samples += [np.repeat(rows, batch.own(forest.row_counts(t))) for t in range(first, first + batch.n_trees)]
+            samples += [np.repeat(rows, batch.own(forest.drawn_counts(t))) for t in range(first, first + batch.n_trees)]
         return samples
 
     @property

@@ -14,7 +14,7 @@ from dforest.estimators.results.calibration import calibrated
 def last_draws(forest):
     """How many draws the last tree of a forest has, on average if its rows come in groups; None if it took every row once."""
     plan, n_rows = forest.plans[-1], int(forest.n_rows[-1])
-    return None if isinstance(plan, AllRows) else plan.count_draws(n_rows)
+    return None if isinstance(plan, AllRows) else plan.drawn().count_draws(n_rows)
 
 
 class ClassPredictions(Classifier):

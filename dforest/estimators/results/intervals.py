@@ -1,15 +1,18 @@
 """Intervals around the predictions of forests for regression.
 
-The *level* of an interval is the probability that it is meant to cover the target, or, with the infinitesimal jackknife, the
-expected prediction. Which trees left a training row out is computed again by their sampling plans.
+The *level* of an interval is the probability that it is meant to cover the target, or, with the infinitesimal jackknife and with
+little bags, its expectation. Which trees left a training row out is computed again by their sampling plans.
 """
 
 from numbers import Real
 
 import numpy as np
+from scipy.special import log_ndtr
 from scipy.stats import norm
+from sklearn.utils.validation import check_is_fitted
 
-from dforest.core.draws import TreeDraws
+from dforest.core.draws import Groups, TreeDraws
+from dforest.core.halves import LittleBags
 from dforest.core.predict.out_of_bag import predict_out_of_bag, square_exponent
 from dforest.core.sampling import Bootstrap
 from dforest.core.threads import each
@@ -23,16 +26,17 @@ _BLOCK_BYTES = 1 << 26  # of numbers that are worked on together
 _ROUNDING = 1e-6  # of a number of rows
 
 
-def predict_interval(self, X, level=0.9, method="oob"):
-    r"""Predict an interval for each row that is meant to hold its target.
+def predict_interval(self, X=None, level=0.9, method="oob"):
+    r"""Predict an interval for each row that is meant to hold its target, or the expectation of its target.
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n_rows, n_features)
-        Rows with the columns of the training data.
+    X : {array-like, sparse matrix} of shape (n_rows, n_features), optional
+        Rows with the columns of the training data. None, with ``method="little_bags"``, means the training rows, each as
+        predicted by the trees that left it out.
     level : float, default=0.9
         The share of targets that the intervals are meant to cover, above 0 and below 1.
-    method : {"oob", "jackknife+ab", "infinitesimal"}, default="oob"
+    method : {"oob", "jackknife+ab", "infinitesimal", "little_bags"}, default="oob"
         How intervals are made:
 
         - "oob": the prediction plus quantiles of the out-of-bag errors :math:`y_i - \hat y_{(i)}` [1]_. All intervals are
@@ -47,8 +51,12 @@ def predict_interval(self, X, level=0.9, method="oob"):
         - "infinitesimal": a confidence interval of the expected prediction, not of the target: normal, with the variance of
           the infinitesimal jackknife, corrected for the number of trees being finite [3]_. It needs many trees: with few, the
           corrected variance may be negative; the interval then has no width, and a warning says for how many rows.
+        - "little_bags": a confidence interval of the expected target, if the forest is honest (`honest`), and of the expected
+          prediction otherwise. It is normal, with the variance that little bags of trees (`ci_group_size`) tell [4]_: that of
+          the means of bags, less what trees of one bag differ by chance. As this may be negative with few trees, it is shrunk
+          towards 0 from above, by Bayes' rule with a flat prior on positive variances, as in grf [5]_.
 
-        With each method, every training row of positive weight counts once, however large its weight is. "jackknife+ab" and
+        With the first three, every training row of positive weight counts once, however large its weight is. "jackknife+ab" and
         "infinitesimal" need a byte for each tree and training row while they work. They multiply matrices by NumPy, whose
         library decides how many threads it uses; the last bits may depend on these.
 
@@ -61,8 +69,8 @@ def predict_interval(self, X, level=0.9, method="oob"):
     Raises
     ------
     ValueError
-        If the forest was not fitted with ``keep_training_data=True`` and ``bootstrap=True``, if every tree drew every row, or
-        if a parameter is not as described.
+        If the forest was not fitted with ``keep_training_data=True`` and ``bootstrap=True``, or, for "little_bags", with
+        `ci_group_size` above 1; if every tree drew every row, or if a parameter is not as described.
 
     References
     ----------
@@ -71,6 +79,9 @@ def predict_interval(self, X, level=0.9, method="oob"):
     .. [2] B. Kim, C. Xu, R. F. Barber, "Predictive inference is free with the jackknife+-after-bootstrap", NeurIPS 2020.
     .. [3] S. Wager, T. Hastie, B. Efron, "Confidence intervals for random forests: the jackknife and the infinitesimal
        jackknife", Journal of Machine Learning Research 15, 2014.
+    .. [4] J. Sexton, P. Laake, "Standard errors for bagged and random forest estimators", Computational Statistics and Data
+       Analysis 53(3), 2009.
+    .. [5] S. Athey, J. Tibshirani, S. Wager, "Generalized random forests", Annals of Statistics 47(2), 2019, section 4.
 
     Examples
     --------
@@ -83,8 +94,12 @@ def predict_interval(self, X, level=0.9, method="oob"):
     """
     level = check_number("level", level, Real, "numbers above 0 and below 1", lambda n: 0 < n < 1)
     methods = {"oob": _by_errors, "jackknife+ab": _by_jackknife, "infinitesimal": _by_infinitesimal_jackknife}
+    if method == "little_bags":
+        return _by_little_bags(self, X, level)
     if not isinstance(method, str) or method not in methods:
-        raise ValueError(f"method={method!r}; allowed are {', '.join(map(repr, methods))}")
+        raise ValueError(f"method={method!r}; allowed are {', '.join(map(repr, [*methods, 'little_bags']))}")
+    if X is None:
+        raise ValueError(f'X=None with method={method!r}; allowed is that with method="little_bags" alone')
     data, X = self._training_rows(), self._checked_rows(X)
     if not all(plan.leaves_rows_out for plan in self.forest_.plans):
         raise ValueError(
@@ -102,6 +117,83 @@ def predict_interval(self, X, level=0.9, method="oob"):
         for output, y in enumerate(columns_of(data.y))
     ]
     return np.stack(ends, axis=1) if self.n_outputs_ > 1 else ends[0]
+
+
+def _by_little_bags(self, X, level):
+    """See `predict_interval`."""
+    check_is_fitted(self)
+    forest, n_threads, left_out = self.forest_, count_threads(self.n_jobs), None
+    sizes = {bag_size(plan) for plan in forest.plans}
+    if len(sizes) > 1 or sizes == {1} or forest.n_trees < 2 * max(sizes):
+        raise ValueError(
+            f'method="little_bags" needs two bags of trees or more; this forest has {forest.n_trees} trees, and was fitted with '
+            f"ci_group_size={self.ci_group_size}; allowed are numbers from 2, all trees alike"
+        )
+    size = sizes.pop()
+    if X is None:
+        X = self._training_rows().X
+        left_out = _by_tree(forest.left_out, forest.n_trees, n_threads).astype(bool)
+    else:
+        X = self._checked_rows(X)
+    at_a_time, ends = max(1, _BLOCK_BYTES // (8 * forest.n_trees)), np.empty((len(X), forest.objective.n_outputs, 2))
+    for output in range(forest.objective.n_outputs):
+        power = next_power(_leaf_values(forest, output))
+        for first in range(0, len(X), at_a_time):
+            some = slice(first, first + at_a_time)
+            trees = np.ldexp(_predictions_of_trees(forest, output, X[some], n_threads), -power)  # so that squares are in range
+            mean, variance = mean_and_variance(trees, size, None if left_out is None else left_out[:, some].T)
+            half = norm.ppf((1 + level) / 2) * np.sqrt(variance)
+            ends[some, output] = times_power(mean[:, None] + half[:, None] * [-1.0, 1.0], power)
+    return ends if forest.objective.n_outputs > 1 else ends[:, 0]
+
+
+def bag_size(plan):
+    """How many trees that are grown by a sampling plan share half of the rows; 1 if these are no little bags."""
+    plan = plan.drawn()
+    plan = plan.of_groups if isinstance(plan, Groups) else plan
+    return plan.bag_size if isinstance(plan, LittleBags) else 1
+
+
+def mean_and_variance(trees, size, counts=None):
+    """What a forest predicts, and the variance of that, by its little bags.
+
+    Parameters
+    ----------
+    trees : ndarray of shape (n_rows, n_trees), dtype float64
+        What each tree predicts.
+    size : int
+        Trees of a bag, from 2; trees at the end that are no whole bag count in the mean alone.
+    counts : ndarray of shape (n_rows, n_trees), dtype bool, optional
+        Which trees count for a row; bags count of which all trees do. None means all.
+
+    Returns
+    -------
+    mean, variance : ndarray of shape (n_rows,), dtype float64
+        NaN where no tree counts, the variance also where fewer than two bags do.
+
+    Notes
+    -----
+    With G bags of k trees, the deviations of trees from the forest's mean, and their means over each bag, the variance is
+    V - (T - V) / (k - 1), where V is the mean square of the latter, and T of the former. Its standard error is about
+    s = max(V, (T - V) / (k - 1)) sqrt(2 / G). The mean of a normal distribution with these two parameters, cut off at 0, is what
+    is returned, as by grf's `BayesDebiaser`.
+    """
+    counts = np.ones(trees.shape, bool) if counts is None else counts
+    n_bags = trees.shape[1] // size
+    shape = len(trees), n_bags, size
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(counts, trees, 0.0).sum(axis=1) / counts.sum(axis=1)
+        apart = (trees - mean[:, None])[:, : n_bags * size].reshape(shape)
+        whole = counts[:, : n_bags * size].reshape(shape).all(axis=2)
+        n_whole = whole.sum(axis=1)
+        between = np.where(whole, np.square(apart.mean(axis=2)), 0.0).sum(axis=1) / n_whole
+        total = np.where(whole, np.square(apart).mean(axis=2), 0.0).sum(axis=1) / n_whole
+        by_chance = (total - between) / (size - 1)
+        found, error = between - by_chance, np.maximum(between, by_chance) * np.sqrt(2 / n_whole)
+        ratio = found / error
+        above = error * np.exp(-np.square(ratio) / 2 - log_ndtr(ratio)) / np.sqrt(2 * np.pi)
+    variance = np.where(error > 0, np.maximum(found + above, 0.0), 0.0)
+    return mean, np.where(n_whole >= 2, variance, np.nan)
 
 
 # The functions below are told the number of an output, and its targets in the training data.

@@ -28,6 +28,7 @@ from dforest.interchange.storage import labels
 _RECORDS = {
     "dforest.core.boost.constraints": "Constraints",
     "dforest.core.draws": "Groups Strata",
+    "dforest.core.halves": "HonestHalf LittleBags",
     "dforest.core.objective": (
         "ClassObjective MultiOutputClassObjective MultiOutputNumberObjective MultiOutputSumObjective NumberObjective "
         "PathObjective SumObjective SurvivalObjective"
