@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers.rings import combined
+from helpers.rings import combined, some
 
 FOLDER = Path(__file__).parent.parent / "asv_benchmarks"
 KINDS = ("time_", "peakmem_", "track_")
@@ -46,6 +46,9 @@ CLASSES = [
 ]
 
 
+LONG = {"Quality", "BoostedDefaults"}  # benchmarks that fit each model to each of many tables
+
+
 @pytest.fixture
 def small(monkeypatch):
     monkeypatch.setattr(data, "DIVISOR", 200)
@@ -56,6 +59,8 @@ def small(monkeypatch):
 def test_benchmark(benchmark, small):
     assert len(benchmark.params) == len(benchmark.param_names)
     combinations, skipped = combined(*benchmark.params), []
+    if benchmark.__name__ in LONG:
+        combinations = some(combinations, 2)
     for values in combinations:
         subject = benchmark()
         try:

@@ -67,10 +67,19 @@ def run_examples(page):
     return names
 
 
-@pytest.mark.parametrize("page", sorted(set(WITH_EXAMPLES) - {ANSWERS}))
+LONG = ["ensembles.md", "guide_boosting.md", "guide_choice.md"]  # whose examples take long
+
+
+@pytest.mark.parametrize("page", sorted(set(WITH_EXAMPLES) - {ANSWERS, *LONG}))
 def test_examples(page):
     pytest.importorskip(NEEDED.get(page, "pandas"))
     run_examples(page)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", LONG)
+def test_long_examples(page):
+    test_examples(page)
 
 
 def test_answers_run(tmp_path, monkeypatch):

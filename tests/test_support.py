@@ -22,6 +22,7 @@ from helpers.callbacks import StopAfter
 from helpers.device_forests import differences, standing_in
 from helpers.host_device import strict_device
 from helpers.ranks import Cut
+from helpers.rings import some
 from scipy.sparse import csr_matrix, issparse
 
 import dforest
@@ -222,12 +223,13 @@ def asked(feature, kind, folder):
             "kept data": [{"keep_training_data": True}],
             "importances": [{"variable_importance": "mda_raw"}],
             "early stopping": [{**STOPS, "scoring": scoring}
-                               for scoring in ("loss", "r2", looks_at_rows)],
+                               for scoring in some(["loss", "r2", looks_at_rows], 2, first=1)],
             "refit": [{**STOPS, **chosen}
                       for chosen in ({"refit": True}, {"validation_folds": 3, "scoring": looks_at_rows})],
             "bags": [{"n_bags": 2, "max_features": 0.5}]
             + [{**STOPS, "n_bags": 3, "subsample": 0.5, **chosen}
-               for chosen in ({"refit": False}, {"validation_folds": 2, "scoring": "r2"}, {"validation_fraction": None})],
+               for chosen in some([{"validation_folds": 2, "scoring": "r2"}, {"validation_fraction": None},
+                                   {"refit": False}], 2)],
             "bags, checkpoint": [{"n_bags": 2, "max_features": 0.5}],
             "bags, warm start": [{"n_bags": 2, "max_features": 0.5, "warm_start": True}],
             "dforest's defaults": [{"defaults": "dforest", "max_iter": "auto", "learning_rate": 0.5, "max_leaf_nodes": 4}],

@@ -5,9 +5,9 @@ sink: so callbacks, votes out of bag and the forest itself know trees as they le
 tree adds to its rows' predictions is known before it is finished.
 
 `RefilledLeaves` keeps the splits of a tree and fills its leaves anew: with the draws of another sampling plan, which may be of
-rows that the splits were not chosen by. Honest trees are made so. Leaves that too few of these draws reach are pruned: the sibling
-of such a leaf, with all that is below, takes the place of their parent; where both children are such leaves, the parent is a leaf.
-Of a tree (a, (b, c)) that loses the leaf b, (a, c) is left; of one that loses b and c, (a, bc).
+rows that the splits were not chosen by. Honest trees are made so. Leaves that too few of these draws reach are pruned: the
+sibling of such a leaf, with all that is below, takes the place of their parent; where both children are such leaves, the parent
+is a leaf. Of a tree (a, (b, c)) that loses the leaf b, (a, c) is left; of one that loses b and c, (a, bc).
 """
 
 from abc import ABC, abstractmethod
@@ -51,8 +51,8 @@ class TreeStep(ABC):
 class RefilledLeaves(TreeStep):
     """Fills leaves with other draws than those that a tree's splits were chosen by.
 
-    A leaf that none of these draws reaches keeps what it had. A rank knows its own rows alone: of R ranks, rank r fills the leaves of the trees r, r + R, ... with the
-    draws that the other ranks send. Making one is a collective.
+    A leaf that none of these draws reaches keeps what it had. A rank knows its own rows alone: of R ranks, rank r fills the leaves
+    of the trees r, r + R, ... with the draws that the other ranks send. Making one is a collective.
 
     Parameters
     ----------

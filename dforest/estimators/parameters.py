@@ -386,12 +386,12 @@ PARAMETERS = (
         "bool",
         False,
         ["boolean"],
-        """Whether trees are honest: the rows that a tree draws are parted at random in two halves, and one half chooses the splits
-        while the other fills the leaves. What a leaf predicts is then not chosen to fit its own rows, so that it has no bias from
-        the choice of splits, and intervals hold; the price is that either is done with fewer rows. Limits on nodes, such as
-        `min_samples_leaf`, count the rows that choose splits, and `min_samples_leaf` holds for the other half as well: a leaf that
-        fewer of its rows reach goes, and its sibling takes the place of their parent. A tree that draws a single row has it in
-        both halves. Rows of either half are not out of bag.""",
+        """Whether trees are honest: the rows that a tree draws are parted at random in two halves, and one half chooses the
+        splits while the other fills the leaves. What a leaf predicts is then not chosen to fit its own rows, so that it has no
+        bias from the choice of splits, and intervals hold; the price is that either is done with fewer rows. Limits on nodes
+        count the rows that choose splits. `min_samples_leaf` holds for the other half as well: a leaf that fewer of its rows
+        reach goes, and its sibling takes the place of their parent. A tree that draws a single row has it in both halves. Rows
+        of either half are not out of bag.""",
         of=PREDICTORS,
         group=ROWS,
     ),
@@ -409,8 +409,8 @@ PARAMETERS = (
         "int",
         1,
         [Interval(Integral, 1, MAX_TREES, closed="both")],
-        """Number of trees in a *little bag*. The trees of a bag share a random half of the rows, from which each of them draws its
-        own rows without replacement; how much bags differ tells how sure predictions are: see
+        """Number of trees in a *little bag*. The trees of a bag share a random half of the rows, from which each of them draws
+        its own rows without replacement; how much bags differ tells how sure predictions are: see
         ``predict_interval(method="little_bags")``. This needs ``bootstrap="subsample"``, or groups that are drawn without
         replacement. ``max_samples=None`` then means half of the rows, and more are refused. With 1, there are no bags.""",
         of=FORESTS & REGRESSORS,

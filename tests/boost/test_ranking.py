@@ -131,7 +131,7 @@ def test_equal_predictions_count_by_the_mean_over_orders():
 
 def test_large_groups_and_scores_by_threads():
     rng = np.random.default_rng(2)
-    n = 9000  # more than discounts that are listed
+    n = 4500  # more than discounts that are listed
     y, raw = rng.integers(0, 3, n).astype(float), rng.normal(size=n)
     one = GroupedRows(np.zeros(n, np.int64))
     assert scores_of_groups("ndcg", y, raw, one)[0] == pytest.approx(twin.ndcg(y, raw, n), rel=1e-12)

@@ -53,13 +53,13 @@ def test_what_is_raised_fails(monkeypatch):
 
 def test_the_program_compares_versions(tmp_path, capsys):
     file = tmp_path / "before.json"
-    arguments = ["--problems", "3", "--jobs", "1", "--kind", "isolation"]
+    arguments = ["--problems", "2", "--jobs", "1", "--kind", "isolation"]
     assert digests.main([*arguments, "--write", str(file)]) == 0
     digest = capsys.readouterr().out.split()[-1]
     assert digests.main([*arguments, "--compare", str(file)]) == 0
     assert capsys.readouterr().out.split()[-1] == digest
     before = json.loads(file.read_text())
-    assert list(before) == ["isolation 0", "isolation 1", "isolation 2"]
+    assert list(before) == ["isolation 0", "isolation 1"]
     file.write_text(json.dumps(before | {"isolation 1": 32 * "0"}))
     assert digests.main([*arguments, "--compare", str(file)]) == 1
     said = capsys.readouterr().out

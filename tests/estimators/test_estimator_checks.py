@@ -1,5 +1,6 @@
 """scikit-learn's own checks of estimators."""
 
+from helpers.rings import ALL
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dforest import (
@@ -19,9 +20,15 @@ from dforest import (
     RandomTreesEmbedding,
 )
 
+# In the short ring, boosted trees of blends do not look for their number of iterations.
+QUICK = {"max_iter": 10, "early_stopping": False}
+MEMBERS = [
+    None if ALL else ["random_forest", "extra_trees", ("boosted_trees", kind(**QUICK))]
+    for kind in (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+]
 ESTIMATORS = [
-    AutoForestClassifier(n_estimators=10),
-    AutoForestRegressor(n_estimators=10),
+    AutoForestClassifier(n_estimators=10, members=MEMBERS[0]),
+    AutoForestRegressor(n_estimators=10, members=MEMBERS[1]),
     DecisionTreeClassifier(),
     DecisionTreeClassifier(method="dense", criterion="entropy"),
     DecisionTreeRegressor(),

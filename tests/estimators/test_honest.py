@@ -11,6 +11,7 @@ from helpers.rings import some
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
+from twins.sampling import twin_of
 
 import dforest
 from dforest.core.draws import Groups, Strata
@@ -67,6 +68,9 @@ def test_halves_part_what_a_tree_draws(case, seed, share):
     splits = honest(plan, n, share)
     filling, counts = splits.filling(), plan.counts(n, seed)
     one, other = splits.counts(n, seed), filling.counts(n, seed)
+    if n < 6000:
+        assert np.array_equal(one, twin_of(splits).counts(n, seed))
+        assert np.array_equal(other, twin_of(filling).counts(n, seed))
     assert np.array_equal(splits.drawn().counts(n, seed), counts) and np.array_equal(splits.used().counts(n, seed), counts)
     assert splits.count_draws(n, seed) == one.sum() and filling.count_draws(n, seed) == other.sum()
     n_drawn = len(np.unique(group[counts > 0]))
@@ -106,6 +110,8 @@ def test_trees_of_a_bag_share_half_of_the_rows(n, size, seed, of_groups):
     plan = Groups(None, n_draws, False, n, 2) if of_groups else Subsample(n_draws)
     bags = in_bags(plan, n, size, seed)
     halves = []
+    if n < 6000:
+        assert np.array_equal(bags.counts(n, int(seeds[-1])), twin_of(bags).counts(n, int(seeds[-1])))
     for bag in range(3):
         counts = np.stack([bags.counts(n, int(s)) for s in seeds[bag * size : (bag + 1) * size]])
         assert counts.max() == 1
@@ -348,8 +354,8 @@ def test_groups_go_whole_to_one_side():
     for t in range(10):
         filling, drawn = (of(t) > 0 for of in (forest.forest_.row_counts, forest.forest_.drawn_counts))
         assert not set(groups[filling]) & set(groups[drawn & ~filling])
-    forest = dforest.RandomForestRegressor(4, honest=True, bootstrap=dforest.sampling.GroupSampling(replace=False), ci_group_size=2)
-    forest.fit(X, Y, groups=groups)
+    sampling = dforest.sampling.GroupSampling(replace=False)
+    forest = dforest.RandomForestRegressor(4, honest=True, bootstrap=sampling, ci_group_size=2).fit(X, Y, groups=groups)
     assert forest.predict_interval(X[:5], method="little_bags").shape == (5, 2)
 
 

@@ -1,4 +1,4 @@
-"""The naive twins of sampling plans: `dforest.core.sampling` and `dforest.core.draws` again, slow and plain.
+"""The naive twins of sampling plans: `dforest.core.sampling`, `draws` and `halves` again, slow and plain.
 
 A twin has the name and the parameters of its plan. It draws all rows at once; where the core counts the ones of a word, a twin
 looks at one bit after another, and where the core goes down a tree of blocks in a loop, a twin calls itself.
@@ -10,7 +10,15 @@ from itertools import accumulate
 
 import numpy as np
 
-from dforest.testing.streams import BOOTSTRAP_DRAW, BOOTSTRAP_SPLIT, SUBSAMPLE_DRAW, SUBSAMPLE_SHARE, Stream
+from dforest.testing.streams import (
+    BOOTSTRAP_DRAW,
+    BOOTSTRAP_SPLIT,
+    HONEST_HALF,
+    SUBSAMPLE_DRAW,
+    SUBSAMPLE_SHARE,
+    Stream,
+    tree_seed,
+)
 
 BLOCK = 4096  # rows
 
@@ -143,18 +151,65 @@ class Groups:
     replace: bool
     n_rows: int | None = None
     length: int | None = None
+    of_groups: object = None
 
     def counts(self, n_rows, seed):
         """How often the tree of a seed draws each row: ndarray of shape (n_rows,), dtype uint32."""
         group = [i // self.length for i in range(n_rows)] if self.group is None else self.group.tolist()
-        of_groups = (Bootstrap if self.replace else Subsample)(self.n_draws).counts(max(group) + 1, seed)
-        return of_groups[group]
+        return self.of_groups.counts(max(group) + 1, seed)[group]
 
 
-_TWINS = {twin.__name__: twin for twin in (AllRows, Bootstrap, Groups, Strata, Subsample)}
+@dataclass(frozen=True)
+class HonestHalf:
+    """Those rows of another plan's that choose the splits of an honest tree, or those that fill its leaves."""
+
+    plan: object
+    share: float
+    fills_leaves: bool
+
+    def counts(self, n_rows, seed):
+        """How often the tree of a seed draws each row: ndarray of shape (n_rows,), dtype uint32."""
+        counts, is_only = self.plan.counts(n_rows, seed), n_rows <= BLOCK
+        for block in range(-(-n_rows // BLOCK)):
+            drawn = [row for row in range(block * BLOCK, min(n_rows, (block + 1) * BLOCK)) if counts[row]]
+            if not drawn or (len(drawn) == 1 and is_only):
+                continue
+            stream = Stream(seed, block, HONEST_HALF)
+            n_splits = int(self.share * len(drawn) + (0.5 if is_only else stream.uniform()))
+            if len(drawn) > 1:
+                n_splits = min(max(n_splits, 1), len(drawn) - 1)
+            for i, row in enumerate(drawn):
+                chooses = stream.below(len(drawn) - i) < n_splits
+                n_splits -= chooses
+                if chooses == self.fills_leaves:
+                    counts[row] = 0
+        return counts
+
+
+@dataclass(frozen=True)
+class LittleBags:
+    """Rows drawn without replacement from half of all rows, which trees of a bag share."""
+
+    n_draws: int
+    n_half: int
+    bag_size: int
+    seed: int
+
+    def counts(self, n_rows, seed):
+        """Whether each row is drawn: ndarray of shape (n_rows,), dtype uint32."""
+        number = next(t for t in range(1000) if tree_seed(self.seed, t) == seed)
+        bag = tree_seed(self.seed ^ 0xBA65, number // self.bag_size)
+        half = drawn_without_replacement([True] * n_rows, self.n_half, bag)
+        return drawn_without_replacement(half.astype(bool).tolist(), self.n_draws, seed)
+
+
+_TWINS = {twin.__name__: twin for twin in (AllRows, Bootstrap, Groups, HonestHalf, LittleBags, Strata, Subsample)}
 
 
 def twin_of(plan):
     """The twin of a sampling plan of the core; of one with an order of labels, that of what is drawn."""
     plan = plan.plan if type(plan).__name__ == "WithLabelOrder" else plan
-    return _TWINS[type(plan).__name__](*(getattr(plan, name) for name in plan.parameters))
+    parameters = {name: getattr(plan, name) for name in plan.parameters}
+    for name in {"plan", "of_groups"} & parameters.keys():
+        parameters[name] = twin_of(parameters[name])
+    return _TWINS[type(plan).__name__](**parameters)

@@ -474,7 +474,7 @@ class Forest:
         return self.plans[t].filling().counts(int(self.n_rows[t]), int(self.seeds[t]))
 
     def drawn_counts(self, t):
-        """Return how often tree `t` drew each row, be it for splits or for leaves: ndarray of shape (n_rows[t],), dtype uint32."""
+        """Return how often tree `t` drew each row, for splits or for leaves: ndarray of shape (n_rows[t],), dtype uint32."""
         t = self._number(t)
         return self.plans[t].drawn().counts(int(self.n_rows[t]), int(self.seeds[t]))
 

@@ -77,6 +77,7 @@ class TreeEstimator(TreeModel):
     regularization_factor = 1.0
     regularization_use_depth = False
     honest = False
+    honest_fraction = 0.5
     ci_group_size = 1
 
     @abstractmethod
