@@ -253,7 +253,7 @@ cdef class Groups(SamplingPlan):
     n_rows, length : int, optional
         Number of rows, and of rows in a group; needed if `group` is None, and not allowed otherwise.
     of_groups : SamplingPlan, optional
-        How groups are drawn, as if they were rows, with draws of at most `n_draws` groups. None means that all have equal chances.
+        How groups are drawn, as if they were rows: at most `n_draws` of them. None means that all have equal chances.
 
     Raises
     ------

@@ -67,8 +67,8 @@ def in_bags(plan, n_rows, bag_size, seed):
     if isinstance(plan, Groups):
         return plan.drawn_by(in_bags(plan.of_groups, plan.n_groups, bag_size, seed))
     if not isinstance(plan, Subsample) or plan.seed is not None:
-        raise ValueError(f"{plan!r} does not draw without replacement, as trees of a bag do from the half that they share; allowed "
-                         'are bootstrap="subsample" and GroupSampling(replace=False)')
+        raise ValueError(f"{plan!r} does not draw without replacement, as trees of a bag do from the half that they share; "
+                         'allowed are bootstrap="subsample" and GroupSampling(replace=False)')
     n_half = (n_rows + 1) // 2
     if plan.n_draws > n_half:
         raise ValueError(f"trees draw {plan.n_draws} of {n_rows} rows or groups, but those of a bag share half of them; allowed "

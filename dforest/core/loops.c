@@ -1,6 +1,10 @@
 /* A set of loops: see loops.h. Some are written for any number of records, and made here for the numbers that are frequent. */
 #include "core/loops.h"
 
+#if defined(__GNUC__) && !defined(__clang__)
+/* Streams are opened before they are read, which takes GCC long to find out, or not to find out. */
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include "core/grow/small_growth.h"
 
 #define DF_NO_CUT(cut) \

@@ -51,8 +51,8 @@ class TreeStep(ABC):
 class RefilledLeaves(TreeStep):
     """Fills leaves with other draws than those that a tree's splits were chosen by.
 
-    A leaf that none of these draws reaches keeps what it had. A rank knows its own rows alone: of R ranks, rank r fills the leaves
-    of the trees r, r + R, ... with the draws that the other ranks send. Making one is a collective.
+    A leaf that none of these draws reaches keeps what it had. A rank knows its own rows alone: of R ranks, rank r fills the
+    leaves of the trees r, r + R, ... with the draws that the other ranks send. Making one is a collective.
 
     Parameters
     ----------

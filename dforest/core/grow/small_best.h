@@ -26,7 +26,7 @@ typedef struct {
 } df_small_values;
 
 /* Copy the codes of a feature to a slot. */
-static inline void df_small_copy_codes(df_small_subtree *small, uint32_t feature, int slot) {
+DF_RARELY void df_small_copy_codes(df_small_subtree *small, uint32_t feature, int slot) {
     const df_coded_column *column = small->columns + feature;
     df_small_codes *codes = &small->codes;
     const int n = small->nodes[0].n;
@@ -58,7 +58,7 @@ static inline void df_small_copy_codes(df_small_subtree *small, uint32_t feature
 }
 
 /* Copy the codes of all features, of which there are at most 64. */
-static inline void df_small_copy_all(df_small_subtree *small) {
+DF_RARELY void df_small_copy_all(df_small_subtree *small) {
     df_small_codes *codes = &small->codes;
     const int n = small->nodes[0].n, p = (int)small->n_features;
     const uint8_t *from[DF_TILE];
@@ -207,7 +207,7 @@ DF_INLINE double df_best_exact_score(const df_small_subtree *small, const int ki
 
 /* The pass with the missing values of features on the left, given the one that has them on the right. Returns whether there are any
  * missing values. */
-static inline int df_best_turn(const df_small_subtree *small, const int kind, const df_small_tries *tries,
+DF_RARELY int df_best_turn(const df_small_subtree *small, const int kind, const df_small_tries *tries,
                                 const df_small_values *values, int n, int room, const df_small_pass *from, df_small_pass *to) {
     int has_missing = 0;
     *to = *from;
@@ -244,7 +244,7 @@ static inline int df_best_turn(const df_small_subtree *small, const int kind, co
 
 /* Where no cut scores above 0: of the first feature that has a valid cut, the most balanced one, of several the lowest. OUT pass,
    lane */
-static inline void df_best_most_balanced(const df_small_subtree *small, const int kind, const df_small_open *open,
+DF_RARELY void df_best_most_balanced(const df_small_subtree *small, const int kind, const df_small_open *open,
                                           const df_small_tries *tries, int n, int room, int *pass, int *lane) {
     for (int tried = 0; tried < tries->n; tried++) {
         double score[2] = {-1.0, -1.0};

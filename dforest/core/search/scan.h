@@ -25,10 +25,13 @@ static inline uint64_t df_pack_sum(uint32_t count, int32_t target) {
     return ((uint64_t)count << DF_SUM_BITS) + (uint64_t)count * (uint64_t)(target + DF_SUM_BIAS);
 }
 
+/* DF_RARELY : of functions that few nodes need, which take the compiler long where each loop has its own */
 #if defined(__GNUC__)
 #define DF_INLINE static inline __attribute__((always_inline))
+#define DF_RARELY static __attribute__((noinline, unused))
 #else
 #define DF_INLINE static inline
+#define DF_RARELY static
 #endif
 
 #if defined(__GNUC__)
