@@ -22,6 +22,7 @@ from dforest.core.search.splitter import RandomSplitter
 from dforest.engines.layout import Layout
 from dforest.rules.records import record
 
+_FILLING = 150  # bytes of a record that fills a leaf, and its copies: see `dforest.engines.tree_steps`
 _RECORD = 16  # bytes of a df_record
 _NODE = 24  # bytes of a node that is being written
 _FOREST_NODE = 4 + 4 + 1  # bytes of a forest's node beside its threshold: feature, link, side of missing values
@@ -167,7 +168,8 @@ def forest_memory(problem, n_trees, n_threads, n_leaves=None, n_distinct=None):
         values=bytes_of_values(problem.columns),
         buckets=n_rows * sum(has_buckets),
         rows=_rows_bytes(problem, widths, subtree_caches > 0),
-        records=(2 * _RECORD + of_outputs) * n_records + (5 * n_rows if data.has_sparse else 0) + bytes_of_label_order(problem),
+        records=(2 * _RECORD + of_outputs) * n_records + (5 * n_rows if data.has_sparse else 0) + bytes_of_label_order(problem)
+        + bytes_of_filling(problem, n_rows, n_records),
         search=_search_bytes(problem, widths, n_records),
         subtree_caches=subtree_caches,
         tree=n_nodes * _NODE + n_leaves * 8 * words_of_leaf(problem, n_leaves),
@@ -229,6 +231,13 @@ def bytes_of_label_order(problem):
     if not isinstance(problem.sampling, WithLabelOrder):
         return 0
     return label_order_bytes(problem.columns, problem.criterion, len(problem.targets.classes))
+
+
+def bytes_of_filling(problem, n_rows, n_records):
+    """What a thread needs to fill the leaves of a tree with other draws than those that its splits were chosen by."""
+    if problem.sampling.filling() == problem.sampling:
+        return 0
+    return 4 * n_rows + _FILLING * n_records
 
 
 def distinct_rows(plan, n_rows):

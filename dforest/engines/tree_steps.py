@@ -117,7 +117,8 @@ class RefilledLeaves(TreeStep):
             arrays, new = without_leaves(arrays, goes, self._has_payload(arrays))
             leaf = new[leaf]
             moved = np.flatnonzero(leaf < 0)  # draws of leaves that went alone: they go where their siblings stand now
-            leaf[moved] = self._leaf_numbers(arrays, drawn[moved])
+            if len(moved):
+                leaf[moved] = self._leaf_numbers(arrays, drawn[moved])
         return arrays, leaf
 
     def _has_payload(self, arrays):
@@ -143,16 +144,27 @@ class RefilledLeaves(TreeStep):
         return counts, replace(targets, weight=weights.integers, exact_weight=weights.exact), weights.unit
 
     def _leaf_numbers(self, arrays, rows):
-        """The leaf that each of some of the own rows reaches, counted among the leaves of the tree."""
+        """The leaf that each of some of the own rows reaches, ascending numbers, counted among the leaves of the tree."""
         known = {"n_features": self._problem.n_features, "objective": self._problem.objective, **self._settings}
-        packed, ends = Forest.view_of_tree(arrays, **known).packed(), np.cumsum([len(part) for part in self._parts])
-        nodes = [np.zeros(0, np.int64)]
-        for part, own in zip(self._parts, np.split(rows, np.searchsorted(rows, ends[:-1])), strict=True):
-            first = ends[len(nodes) - 1] - len(part)
-            few = isinstance(part, np.ndarray)
-            reached = packed.apply(part[own - first] if few else part, 1)[:, 0] if len(own) else nodes[0]
-            nodes.append(reached if few or not len(own) else reached[own - first])
-        return (np.cumsum(arrays.feature < 0) - 1)[np.concatenate(nodes)]
+        packed, nodes = Forest.view_of_tree(arrays, **known).packed(), np.empty(len(rows), np.int64)
+        for block in range(0, len(rows), _ROWS_TOGETHER):
+            some = slice(block, block + _ROWS_TOGETHER)
+            nodes[some] = self._reached(packed, rows[some])
+        return (np.cumsum(arrays.feature < 0) - 1)[nodes]
+
+    def _reached(self, packed, rows):
+        """The node that each of some of the own rows reaches in a packed tree."""
+        ends = np.cumsum([len(part) for part in self._parts])
+        nodes = []
+        for part, end, own in zip(self._parts, ends, np.split(rows, np.searchsorted(rows, ends[:-1])), strict=True):
+            if len(own) == 0:
+                continue
+            own = own - (end - len(part))
+            if isinstance(part, np.ndarray):
+                nodes.append(packed.apply(part[own], 1)[:, 0])
+            else:  # sparse rows can't be picked one by one
+                nodes.append(packed.apply(part[own[0] : own[-1] + 1], 1)[own - own[0], 0])
+        return np.concatenate(nodes)
 
     def _sent_to(self, owner, array):
         """What the ranks have, one after another, on the owner; on others nothing. A collective."""
@@ -274,6 +286,8 @@ def without_leaves(arrays, goes, has_payload):
         words, lengths = words[np.repeat(own, lengths)], lengths[own]
     return TreeArrays(feature, threshold, right, missing_left, leaves, inner, lengths, words, entries), new
 
+
+_ROWS_TOGETHER = 1 << 16  # that are copied, to be sent down a tree
 
 _DRAWN = np.dtype(
     [("leaf", np.int64), ("number", np.int64), ("count", np.uint32), ("class", np.int32), ("weight", np.uint32),
