@@ -3,53 +3,14 @@ Honest leaves
 =============
 
 A tree searches for the cuts that best separate the targets, and then predicts the means of the same targets: the largest means
-are large partly by chance. In an honest tree, some rows choose the cuts, and the other rows give the leaves their values. This
-example implements an honest splitter in plain Python, and grows trees on pure noise, where every leaf should predict 0. The
-repository also has a version in Cython, ``examples/splitters/honest``, which supports weights, missing values and categories.
+are large partly by chance. In an honest tree, one half of the rows chooses the cuts, and the other half gives the leaves their
+values. This example grows trees on pure noise, where every leaf should predict 0.
 """
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from dforest import DecisionTreeRegressor
-from dforest.splitter import Cut, PythonSplitter
-
-
-class HonestSplitter(PythonSplitter):
-    """Rows of even number choose the cuts; leaves learn from rows of odd number."""
-
-    def leaf_records(self, node):
-        """Which rows a leaf learns from."""
-        return node.rows % 2 == 1
-
-    def find_split(self, node):
-        """The best cut, or None if there is none.
-
-        A valid cut leaves `min_samples_leaf` rows of either half on both sides.
-        """
-        odd = self.leaf_records(node)
-        targets = node.targets[~odd] - node.targets[~odd].mean()
-        best = None
-        for feature in node.order.tolist():
-            # For a cut after each code: the rows of either half on the left side, and
-            # the sum of the targets there.
-            codes, n_codes = node.codes(feature), node.n_codes(feature)
-            even_left, odd_left = (
-                np.cumsum(np.bincount(codes[half], minlength=n_codes))
-                for half in (~odd, odd)
-            )
-            sum_left = np.cumsum(np.bincount(codes[~odd], targets, minlength=n_codes))
-            even_right, odd_right = even_left[-1] - even_left, odd_left[-1] - odd_left
-            fewest = np.min([even_left, even_right, odd_left, odd_right], axis=0)
-            allowed = np.flatnonzero(fewest >= node.min_draws)
-            if len(allowed) > 0:
-                inverse = 1 / even_left[allowed] + 1 / even_right[allowed]
-                decrease = sum_left[allowed] ** 2 * inverse
-                if best is None or decrease.max() > best.score:
-                    code = int(allowed[decrease.argmax()])
-                    best = Cut(feature, code, float(decrease.max()))
-        return best
-
 
 # %%
 # Ordinary and honest trees are grown on 200 data sets of 1,000 rows of noise. The mean of a leaf, divided by its standard
@@ -57,9 +18,10 @@ class HonestSplitter(PythonSplitter):
 random = np.random.default_rng(0)
 
 
-def leaf_scores(tree, X, y, learned):
-    """For each leaf, the mean of its `learned` rows divided by its standard error."""
-    leaves, y = tree.apply(X)[learned], y[learned]
+def leaf_scores(tree, X, y):
+    """For each leaf, the mean of the rows that fill it, divided by its standard error."""
+    fills = tree.forest_.row_counts(0) > 0
+    leaves, y = tree.apply(X)[fills], y[fills]
     by_leaf = [y[leaves == leaf] for leaf in np.unique(leaves)]
     return [
         targets.mean() / (targets.std(ddof=1) / np.sqrt(len(targets)))
@@ -67,16 +29,17 @@ def leaf_scores(tree, X, y, learned):
     ]
 
 
-ordinary = DecisionTreeRegressor(min_samples_leaf=20, random_state=0)
-honest = DecisionTreeRegressor(
-    min_samples_leaf=20, splitter=HonestSplitter(), random_state=0
-)
-scores = {"Ordinary trees": [], "Honest trees": []}
+trees = {
+    "Ordinary trees": DecisionTreeRegressor(min_samples_leaf=20, random_state=0),
+    "Honest trees": DecisionTreeRegressor(
+        min_samples_leaf=20, honest=True, random_state=0
+    ),
+}
+scores = {name: [] for name in trees}
 for _ in range(200):
     X, y = random.normal(size=(1000, 3)), random.normal(size=1000)
-    every, odd = np.ones(1000, bool), np.arange(1000) % 2 == 1
-    scores["Ordinary trees"] += leaf_scores(ordinary.fit(X, y), X, y, every)
-    scores["Honest trees"] += leaf_scores(honest.fit(X, y), X, y, odd)
+    for name, tree in trees.items():
+        scores[name] += leaf_scores(tree.fit(X, y), X, y)
 
 # %%
 grid = np.linspace(-6, 6, 200)
