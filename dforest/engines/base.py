@@ -65,10 +65,11 @@ class InOrder:
     Parameters
     ----------
     sink : Sink
-    first : int
-        The number of the first tree.
-    step : callable, optional
-        What is done with each tree first, whatever its turn: `dforest.engines.tree_steps.TreeStep.apply`.
+    trees : range
+        The numbers of the trees.
+    step : TreeStep, optional
+        What is done with trees first, as many of them as the step wants together, whatever their turn: see
+        `dforest.engines.tree_steps`.
 
     Attributes
     ----------
@@ -78,10 +79,11 @@ class InOrder:
         Trees that the sink has taken.
     """
 
-    def __init__(self, sink, first=0, step=None):
-        self._sink, self._step = sink, step
+    def __init__(self, sink, trees, step=None):
+        self._sink, self._trees, self._step = sink, trees, step
         self._prepare = getattr(sink, "prepare", None)
-        self._next = first
+        self._next = trees.start
+        self._together = {}  # trees that the step has not seen, as it wants others with them: lists by number of the group
         self._waiting = {}  # trees by number
         self._is_busy = False  # a thread is at the sink
         self._lock = Lock()
@@ -101,15 +103,34 @@ class InOrder:
         bool
             Whether growing is to go on, as far as the sink has said.
         """
-        if self._step is not None:
-            tree = self._step(tree)
+        for own in [tree] if self._step is None else self._stepped(tree):
+            self._put(own)
+        return self.is_open
+
+    def _stepped(self, tree):
+        """What the step makes of the trees that it wants together, if this is the last of them to come; else none."""
+        n = self._step.n_together
+        if n == 1 or not self.is_open:
+            return self._step.apply([tree]) if self.is_open else []
+        group = tree.number // n
+        wanted = range(max(self._trees.start, group * n), min(self._trees.stop, (group + 1) * n))
+        tree = tree._replace(arrays=tree.arrays.copy())
+        with self._lock:
+            there = self._together.setdefault(group, [])
+            there.append(tree)
+            if len(there) < len(wanted):
+                return []
+            del self._together[group]
+        return self._step.apply(sorted(there, key=lambda tree: tree.number))
+
+    def _put(self, tree):
         if self._prepare is not None:
             tree = self._prepare(tree)
         if not self._take_turn(tree.number):
             self._waiting[tree.number] = tree if self._prepare is not None else tree._replace(arrays=tree.arrays.copy())
             # It is this tree's turn now, or the thread at the sink will find it.
             if not self._take_turn(tree.number):
-                return self.is_open
+                return
             tree = self._waiting.pop(tree.number)
         while tree is not None:
             if self.is_open:
@@ -119,7 +140,6 @@ class InOrder:
                 self._next += 1
                 tree = self._waiting.pop(self._next, None)
                 self._is_busy = tree is not None
-        return self.is_open
 
     def _take_turn(self, number):
         with self._lock:
@@ -190,8 +210,8 @@ class Session(ABC):
             self._take_targets()
         self._leaves = {}
         self._n_wanted = trees.stop
-        step = None if self.problem.after_tree is None else self.problem.after_tree.apply
-        ordered, at_once = InOrder(sink, trees.start, step), max(1, TREES_AT_ONCE // self.n_together) * self.n_together
+        ordered = InOrder(sink, trees, self.problem.after_tree)
+        at_once = max(1, TREES_AT_ONCE // self.n_together) * self.n_together
         with self._recorder.timed("train"):
             for first in range(trees.start, trees.stop, at_once):
                 if ordered.is_open:

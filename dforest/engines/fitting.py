@@ -123,7 +123,7 @@ def lone_tree(tree, problem, **settings):
     problem, **settings
         As of `forest_of`.
     """
-    return Forest.view_of_tree(tree.arrays, **_of_trees([tree], problem), **settings)
+    return Forest.view_of_trees(tree.arrays, np.array([0, len(tree.arrays.feature)]), **_of_trees([tree], problem), **settings)
 
 
 def _assembled(assembly, before, trees, problem, **settings):

@@ -1,8 +1,8 @@
 """What may be done with a tree of a forest after it is grown and before anybody sees it, on whatever engine.
 
-A *step* belongs to a problem (`Problem.after_tree`). A session hands it each finished tree, and puts what it returns into the
-sink: so callbacks, votes out of bag and the forest itself know trees as they leave the step. Boosted trees have none, as what a
-tree adds to its rows' predictions is known before it is finished.
+A *step* belongs to a problem (`Problem.after_tree`). A session hands it finished trees, some that follow each other at a time,
+and puts what it returns into the sink: so callbacks, votes out of bag and the forest itself know trees as they leave the step.
+Boosted trees have none, as what a tree adds to its rows' predictions is known before it is finished.
 
 `RefilledLeaves` keeps the splits of a tree and fills its leaves anew: with the draws of another sampling plan, which may be of
 rows that the splits were not chosen by. Honest trees are made so. Leaves that too few of these draws reach are pruned: the
@@ -29,22 +29,30 @@ from dforest.spmd.draws import DrawAllocator
 
 
 class TreeStep(ABC):
-    """A step."""
+    """A step.
+
+    Attributes
+    ----------
+    n_together : int
+        How many trees it is handed at a time: those from 0 on, then those from `n_together` on, and so forth.
+    """
+
+    n_together = 1
 
     @abstractmethod
-    def apply(self, tree):
-        """What takes the place of a tree.
+    def apply(self, trees):
+        """What takes the place of some trees.
 
         Parameters
         ----------
-        tree : dforest.engines.base.GrownTree
-            Lent until this returns. Several threads may ask about a tree each at the same time; several ranks ask about the same
-            trees, in the same order, and do so together.
+        trees : list of dforest.engines.base.GrownTree
+            Up to `n_together`, in the order of their numbers; lent until this returns. Several threads may ask about some each at
+            the same time; several ranks ask about the same trees, in the same order, and do so together.
 
         Returns
         -------
-        GrownTree
-            With arrays of its own.
+        list of GrownTree
+            As many, with arrays of their own.
         """
 
 
@@ -52,7 +60,8 @@ class RefilledLeaves(TreeStep):
     """Fills leaves with other draws than those that a tree's splits were chosen by.
 
     A leaf that none of these draws reaches keeps what it had. A rank knows its own rows alone: of R ranks, rank r fills the
-    leaves of the trees r, r + R, ... with the draws that the other ranks send. Making one is a collective.
+    leaves of the trees that are handed in as number r, r + R, ... with the draws that the other ranks send. Making one is a
+    collective.
 
     Parameters
     ----------
@@ -83,43 +92,53 @@ class RefilledLeaves(TreeStep):
         self._numbers = None if problem.share is None else problem.share.numbers()
         self._allocator = None if problem.share is None else DrawAllocator(ranks, problem.n_rows, problem.share)
 
-    def apply(self, tree):
+    @property
+    def n_together(self):
+        """See `TreeStep`: more trees have less work each that is none of draws."""
+        if self._problem.targets.balance is not None:  # which gives each tree weights of its own
+            return 1
+        return max(1, min(_TREES_TOGETHER, _DRAWS_TOGETHER // self._sampling.count_draws(self._problem.n_rows)))
+
+    def apply(self, trees):
         """See `TreeStep`."""
-        problem, arrays = self._problem, tree.arrays.copy()
-        counts, targets, unit = self._draws(int(problem.seeds_of(range(tree.number, tree.number + 1))[0]))
-        drawn = np.flatnonzero(counts)
+        arrays, offsets = joined([tree.arrays for tree in trees])
+        counts, targets, unit = self._draws(trees)
+        of_tree, drawn = np.nonzero(counts)
+        count = counts[of_tree, drawn]
         records = np.zeros(len(drawn), _DRAWN)
-        arrays, records["leaf"] = self._pruned(arrays, drawn, counts[drawn])
+        arrays, offsets, records["leaf"] = self._pruned(arrays, offsets, of_tree, drawn, count)
         records["number"] = drawn if self._numbers is None else self._numbers[drawn]
-        records["count"], records["class"] = counts[drawn], targets.classes[drawn]
+        records["count"], records["class"] = count, targets.classes[drawn]
         records["weight"] = 1 if targets.weight is None else targets.weight[drawn]
         records["exact_weight"] = 0.0 if targets.exact_weight is None else targets.exact_weight[drawn]
         y = None if targets.numbers is None else targets.numbers[drawn]
-        owner, there = tree.number % self._ranks.size, targets.exact_weight is not None
+        owner, there = trees[0].number // self.n_together % self._ranks.size, targets.exact_weight is not None
         records, y = self._sent_to(owner, records), None if y is None else self._sent_to(owner, y)
-        filled = None if self._ranks.rank != owner else self._filled(arrays, records, y, there)
+        filled = None if self._ranks.rank != owner else self._filled(arrays, offsets, records, y, there)
         if self._ranks.size > 1:
             filled = self._ranks.gather_objects(filled)[owner]
-        leaves, entries, inner = filled
-        return tree._replace(arrays=arrays._replace(leaves=leaves, entries=entries, inner=inner), weight_unit=unit)
+        parts = divided(arrays._replace(**filled), offsets, self._has_payload(arrays))
+        return [tree._replace(arrays=own, weight_unit=unit) for tree, own in zip(trees, parts, strict=True)]
 
-    def _pruned(self, arrays, drawn, counts):
-        """(a tree without the leaves that too few draws reach, the leaf that each row drawn reaches). A collective.
+    def _pruned(self, arrays, offsets, of_tree, drawn, count):
+        """Trees without the leaves that too few draws reach, where they begin, and the leaf that each draw reaches. A collective.
 
-        drawn : the numbers of the own rows that are drawn; counts : how often each is
+        arrays, offsets : as of `joined`; of_tree, drawn, count : a tree, an own row that it draws, and how often
         """
-        leaf = self._leaf_numbers(arrays, drawn)
-        while self._fewest and len(arrays.leaves) > 1:
-            n_draws = self._ranks.sum(np.bincount(leaf, counts, len(arrays.leaves)).astype(np.int64))
-            goes = n_draws < self._fewest
-            if not goes.any() or not n_draws.any():
+        leaf = self._leaf_numbers(arrays, offsets, of_tree, drawn)
+        while self._fewest:
+            n_draws = self._ranks.sum(np.bincount(leaf, count, len(arrays.leaves)).astype(np.int64))
+            before = np.append(0, np.cumsum(arrays.feature < 0))[offsets]  # leaves of the trees before
+            of_trees = np.add.reduceat(n_draws, before[:-1])
+            goes = (n_draws < self._fewest) & np.repeat((np.diff(before) > 1) & (of_trees > 0), np.diff(before))
+            if not goes.any():
                 break
-            arrays, new = without_leaves(arrays, goes, self._has_payload(arrays))
+            arrays, offsets, new = without_leaves(arrays, offsets, goes, self._has_payload(arrays))
             leaf = new[leaf]
             moved = np.flatnonzero(leaf < 0)  # draws of leaves that went alone: they go where their siblings stand now
             if len(moved):
-                leaf[moved] = self._leaf_numbers(arrays, drawn[moved])
-        return arrays, leaf
+                leaf[moved] = self._leaf_numbers(arrays, offsets, of_tree[moved], drawn[moved])
+        return arrays, offsets, leaf
 
     def _has_payload(self, arrays):
         """Which nodes have a payload: see `dforest.core.forest.arrays`."""
@@ -127,33 +146,37 @@ class RefilledLeaves(TreeStep):
             (self._settings["n_categories"][arrays.feature] > 0) | (self._settings["splitter"] is not None)
         )
 
-    def _draws(self, seed):
-        """(how often each own row is drawn, the `Targets` whose weights the draws have, the unit of these). A collective."""
-        problem, seeds = self._problem, np.array([seed], np.uint32)
+    def _draws(self, trees):
+        """How often each tree draws each own row, the `Targets` whose weights draws have, the unit of these. A collective."""
+        problem = self._problem
+        seeds = np.concatenate([problem.seeds_of(range(tree.number, tree.number + 1)) for tree in trees])
         if self._allocator is None:
-            counts = self._sampling.counts(problem.n_rows, seed)
+            counts = np.stack([self._sampling.counts(problem.n_rows, seed) for seed in seeds.tolist()])
         else:
             pieces = problem.share.pieces()
-            allocated = self._allocator.allocate((self._sampling,), seeds, 1)
+            allocated = self._allocator.allocate((self._sampling,) * len(trees), seeds, 1)
             allocated = allocated[:, np.searchsorted(self._allocator.blocks, pieces[0])]
-            counts = draw_pieces(self._sampling, seeds, problem.n_rows, allocated, pieces, 1)[0]
+            counts = draw_pieces(self._sampling, seeds, problem.n_rows, allocated, pieces, 1)
         targets = problem.targets
         if targets.balance is None:
             return counts, targets, targets.weight_unit
-        (weights,) = targets.balance.integer_weights(counts[None])
+        (weights,) = targets.balance.integer_weights(counts)
         return counts, replace(targets, weight=weights.integers, exact_weight=weights.exact), weights.unit
 
-    def _leaf_numbers(self, arrays, rows):
-        """The leaf that each of some of the own rows reaches, ascending numbers, counted among the leaves of the tree."""
+    def _leaf_numbers(self, arrays, offsets, of_tree, rows):
+        """The leaves that own rows reach in trees, row by row in one tree each, counted among the leaves of all trees."""
         known = {"n_features": self._problem.n_features, "objective": self._problem.objective, **self._settings}
-        packed, nodes = Forest.view_of_tree(arrays, **known).packed(), np.empty(len(rows), np.int64)
-        for block in range(0, len(rows), _ROWS_TOGETHER):
-            some = slice(block, block + _ROWS_TOGETHER)
-            nodes[some] = self._reached(packed, rows[some])
+        packed, nodes = Forest.view_of_trees(arrays, offsets, **known).packed(), offsets[of_tree]
+        needed = rows if len(offsets) == 2 else np.unique(rows)
+        place = np.searchsorted(needed, rows)
+        for first in range(0, len(needed), _ROWS_TOGETHER):
+            some = needed[first : first + _ROWS_TOGETHER]
+            here = slice(None) if len(some) == len(needed) else np.flatnonzero((place >= first) & (place < first + len(some)))
+            nodes[here] += self._reached(packed, some)[place[here] - first, of_tree[here]]
         return (np.cumsum(arrays.feature < 0) - 1)[nodes]
 
     def _reached(self, packed, rows):
-        """The node that each of some of the own rows reaches in a packed tree."""
+        """The nodes that some of the own rows, ascending numbers, reach in packed trees: (n_rows, n_trees)."""
         ends = np.cumsum([len(part) for part in self._parts])
         nodes = []
         for part, end, own in zip(self._parts, ends, np.split(rows, np.searchsorted(rows, ends[:-1])), strict=True):
@@ -161,9 +184,9 @@ class RefilledLeaves(TreeStep):
                 continue
             own = own - (end - len(part))
             if isinstance(part, np.ndarray):
-                nodes.append(packed.apply(part[own], 1)[:, 0])
+                nodes.append(packed.apply(part[own], 1))
             else:  # sparse rows can't be picked one by one
-                nodes.append(packed.apply(part[own[0] : own[-1] + 1], 1)[own - own[0], 0])
+                nodes.append(packed.apply(part[own[0] : own[-1] + 1], 1)[own - own[0]])
         return np.concatenate(nodes)
 
     def _sent_to(self, owner, array):
@@ -172,8 +195,8 @@ class RefilledLeaves(TreeStep):
             return array
         return np.concatenate(self._ranks.exchange([array if rank == owner else array[:0] for rank in range(self._ranks.size)]))
 
-    def _filled(self, arrays, records, y, has_exact_weights):
-        """(leaves, entries, inner) of a tree, given the draws that fill its leaves and their exact targets."""
+    def _filled(self, arrays, offsets, records, y, has_exact_weights):
+        """`leaves`, `entries` and `inner` of trees, given the draws that fill their leaves, and the exact targets: dict."""
         objective = self._problem.objective
         order = np.lexsort([records["number"], records["leaf"]])
         records, y = records[order], None if y is None else y[order]
@@ -185,18 +208,19 @@ class RefilledLeaves(TreeStep):
         else:
             words = arrays.leaves.copy()
         words[filled] = self._words(records, n_records, y, has_exact_weights)
-        inner = self._inner(arrays, records, y, has_exact_weights) if len(arrays.inner) else arrays.inner
-        if not objective.lists_classes:
-            return words, arrays.entries, inner
-        return *objective.list_leaves(words[:, 0], ClassLists.of(words[:, 1:])), inner
+        inner = self._inner(arrays, offsets, records, y, has_exact_weights) if len(arrays.inner) else arrays.inner
+        leaves, entries = words, arrays.entries
+        if objective.lists_classes:
+            leaves, entries = objective.list_leaves(words[:, 0], ClassLists.of(words[:, 1:]))
+        return {"leaves": leaves, "entries": entries, "inner": inner}
 
-    def _inner(self, arrays, records, y, has_exact_weights):
+    def _inner(self, arrays, offsets, records, y, has_exact_weights):
         """What nodes that are no leaves would be as leaves of the draws below them, as `Forest.inner` has it.
 
         Gains remain those by which the splits were chosen.
         """
         nodes, n_leaves = np.flatnonzero(arrays.feature >= 0), np.append(0, np.cumsum(arrays.feature < 0))
-        first, end = (np.searchsorted(records["leaf"], n_leaves[some]) for some in (nodes, _ends(arrays)[nodes]))
+        first, end = (np.searchsorted(records["leaf"], n_leaves[some]) for some in (nodes, _ends(arrays, offsets)[nodes]))
         there = first < end
         below = np.concatenate([np.zeros(0, np.int64), *map(np.arange, first[there], end[there])])
         values = self._words(records[below], (end - first)[there], None if y is None else y[below], has_exact_weights)
@@ -224,39 +248,64 @@ class RefilledLeaves(TreeStep):
         return grow_given(never_split, [codes], draws, y, roots, 1, exact_weight).nodes.leaves
 
 
-def _ends(arrays):
-    """For each node of a tree, the number of the node that follows all that is below it: ndarray of int64."""
+def joined(trees):
+    """Trees as one: the `TreeArrays` of some, one after another, and where the nodes of each begin, and those of the last end.
+
+    Right children are counted in their own tree.
+    """
+    arrays = TreeArrays(*map(np.concatenate, zip(*trees, strict=True)))
+    return arrays, np.cumsum([0, *(len(tree.feature) for tree in trees)])
+
+
+def divided(arrays, offsets, has_payload):
+    """Trees that were `joined`, one by one: list of TreeArrays."""
+    is_leaf = arrays.feature < 0
+    leaves, payloads = (np.append(0, np.cumsum(of))[offsets] for of in (is_leaf, has_payload))
+    inner = offsets - leaves if len(arrays.inner) else np.zeros_like(offsets)
+    words = np.append(0, np.cumsum(arrays.payload_lengths))[payloads]
+    entries = np.append(0, np.cumsum(arrays.leaves[:, 1]))[leaves] if len(arrays.entries) else np.zeros_like(offsets)
+    of_fields = offsets, offsets, offsets, offsets, leaves, inner, payloads, words, entries
+    return [
+        TreeArrays(*(array[ends[t] : ends[t + 1]] for array, ends in zip(arrays, of_fields, strict=True)))
+        for t in range(len(offsets) - 1)
+    ]
+
+
+def _ends(arrays, offsets):
+    """For each node, the number of the node that follows all that is below it: ndarray of int64."""
+    right = arrays.right + np.repeat(offsets[:-1], np.diff(offsets))
     ends = np.arange(1, len(arrays.feature) + 1)
     for node in np.flatnonzero(arrays.feature >= 0)[::-1].tolist():  # children come after their parents
-        ends[node] = ends[arrays.right[node]]
+        ends[node] = ends[right[node]]
     return ends
 
 
-def without_leaves(arrays, goes, has_payload):
-    """A tree without some of its leaves, whose siblings take the place of their parents.
+def without_leaves(arrays, offsets, goes, has_payload):
+    """Trees without some of their leaves, whose siblings take the place of their parents.
 
     Parameters
     ----------
-    arrays : TreeArrays
-        Of a tree of two leaves or more.
+    arrays, offsets : TreeArrays, ndarray of shape (n_trees + 1,)
+        As of `joined`.
     goes : ndarray of shape (n_leaves,), dtype bool
-        Which leaves go. Where the sibling of one is a leaf that goes too, their parent becomes a leaf, which has what the left
-        one had.
+        Which leaves go, none of which is a root. Where the sibling of one is a leaf that goes too, their parent becomes a leaf,
+        which has what the left one had.
     has_payload : ndarray of shape (n_nodes,), dtype bool
 
     Returns
     -------
-    arrays : TreeArrays
+    arrays, offsets
+        Of what is left of the trees.
     new : ndarray of shape (n_leaves,), dtype int64
         The number of each leaf among the leaves that there are now; -1 for a leaf that went alone.
     """
-    n_nodes = len(arrays.feature)
+    n_nodes, first = len(arrays.feature), np.repeat(offsets[:-1], np.diff(offsets))
     is_leaf = arrays.feature < 0
     number = np.cumsum(is_leaf) - 1
     going = np.zeros(n_nodes, bool)
     going[is_leaf] = goes
     parent = np.flatnonzero(~is_leaf)
-    left, right = parent + 1, arrays.right[parent].astype(np.int64)
+    left, right = parent + 1, arrays.right[parent] + first[parent]
     both, one = going[left] & going[right], going[left] ^ going[right]
     kept = ~going
     kept[parent[one]] = False
@@ -264,16 +313,17 @@ def without_leaves(arrays, goes, has_payload):
     ends[parent[both]] = True
     source = np.arange(n_nodes)  # whose leaf a node has
     source[parent[both]] = left[both]
-    before = np.append(0, np.cumsum(kept))
-    new = np.where(goes, -1, (np.cumsum(ends & kept) - 1)[is_leaf])
+    before, numbers = np.append(0, np.cumsum(kept)), np.cumsum(ends) - 1
+    new = np.where(goes, -1, numbers[is_leaf])
     for side in (left, right):
-        new[number[side[both]]] = (np.cumsum(ends & kept) - 1)[parent[both]]
+        new[number[side[both]]] = numbers[parent[both]]
     feature, threshold, missing_left = (array[kept] for array in (arrays.feature, arrays.threshold, arrays.missing_left))
     made = ends[kept]
     feature[made], threshold[made], missing_left[made] = -1, 0, False
     # What follows a node that is gone stands where its other child stood.
-    right = np.where(made, 0, before[arrays.right[kept]]).astype(arrays.right.dtype)
-    taken = number[source[ends & kept]]
+    children = np.where(is_leaf, 0, arrays.right)[kept] + first[kept]
+    right = np.where(made, 0, before[children] - before[first[kept]]).astype(arrays.right.dtype)
+    taken = number[source[ends]]
     leaves, entries = arrays.leaves[taken], arrays.entries
     if len(entries):
         starts = np.append(0, np.cumsum(arrays.leaves[:, 1]))
@@ -284,10 +334,12 @@ def without_leaves(arrays, goes, has_payload):
     if len(lengths):
         own = stays[has_payload]
         words, lengths = words[np.repeat(own, lengths)], lengths[own]
-    return TreeArrays(feature, threshold, right, missing_left, leaves, inner, lengths, words, entries), new
+    arrays = TreeArrays(feature, threshold, right, missing_left, leaves, inner, lengths, words, entries)
+    return arrays, before[offsets], new
 
 
-_ROWS_TOGETHER = 1 << 16  # that are copied, to be sent down a tree
+_ROWS_TOGETHER = 1 << 16  # that are copied, to be sent down trees
+_TREES_TOGETHER, _DRAWS_TOGETHER = 64, 1 << 18  # most trees, and draws of all of them, whose leaves are filled together
 
 _DRAWN = np.dtype(
     [("leaf", np.int64), ("number", np.int64), ("count", np.uint32), ("class", np.int32), ("weight", np.uint32),

@@ -31,7 +31,7 @@ def letters(kept):
 @pytest.mark.parametrize("order", ["012345", "543210", "240531", "102345"])
 def test_any_order(order):
     kept = Kept()
-    ordered = InOrder(kept)
+    ordered = InOrder(kept, range(6))
     for digit in order:
         lent = Letter("abcdef"[int(digit)])
         assert ordered.put(GrownTree(int(digit), lent, 0))
@@ -42,7 +42,7 @@ def test_any_order(order):
 
 def test_numbers_begin_anywhere():
     kept = Kept()
-    ordered = InOrder(kept, 10)
+    ordered = InOrder(kept, range(10, 12))
     ordered.put(GrownTree(11, Letter("b"), 0))
     assert kept.trees == []
     ordered.put(GrownTree(10, Letter("a"), 0))
@@ -54,7 +54,7 @@ def test_numbers_begin_anywhere():
 def test_a_sink_that_has_enough(order, most):
     """It has the first trees; whoever brings one after that is told."""
     kept = Kept(most)
-    ordered = InOrder(kept)
+    ordered = InOrder(kept, range(6))
     answers = [ordered.put(GrownTree(int(digit), Letter("abcdef"[int(digit)]), 0)) for digit in order]
     assert letters(kept) == "abcdef"[:most]
     assert not answers[-1] and not ordered.is_open
@@ -64,7 +64,7 @@ def test_a_sink_that_has_enough(order, most):
 def test_many_threads():
     for _ in range(5):
         kept = Kept()
-        ordered = InOrder(kept)
+        ordered = InOrder(kept, range(6))
         numbers = iter(range(400))
 
         def work(numbers=numbers, ordered=ordered):
@@ -89,11 +89,35 @@ def test_a_sink_that_prepares():
             return tree._replace(arrays=Letter(tree.arrays.text.upper()))
 
     kept = Preparing()
-    ordered = InOrder(kept)
+    ordered = InOrder(kept, range(6))
     for number in (2, 0, 3, 1):
         ordered.put(GrownTree(number, Letter("abcd"[number]), 0))
     assert prepared == [2, 0, 3, 1]
     assert letters(kept) == "ABCD"
+
+
+@pytest.mark.parametrize("order", ["012345", "543210", "240531"])
+@pytest.mark.parametrize("first", [0, 1, 3])
+def test_a_step_is_handed_trees_that_belong_together(order, first):
+    """Those from 0 to 3, then the others, as far as they are grown, in order."""
+    handed = []
+
+    class Step:
+        n_together = 4
+
+        def apply(self, trees):
+            handed.append("".join(tree.arrays.text for tree in trees))
+            return [tree._replace(arrays=Letter(tree.arrays.text.upper())) for tree in trees]
+
+    kept = Kept()
+    ordered = InOrder(kept, range(first, 6), Step())
+    for digit in order:
+        if int(digit) >= first:
+            lent = Letter("abcdef"[int(digit)])
+            assert ordered.put(GrownTree(int(digit), lent, 0))
+            lent.text = "?"
+    assert sorted(handed) == ["abcd"[first:], "ef"]
+    assert letters(kept) == "ABCDEF"[first:]
 
 
 def test_an_error_of_a_sink_is_raised():
@@ -102,7 +126,7 @@ def test_an_error_of_a_sink_is_raised():
             raise RuntimeError("full")
 
     with pytest.raises(RuntimeError, match="full"):
-        InOrder(Broken()).put(GrownTree(0, Letter("a"), 0))
+        InOrder(Broken(), range(1)).put(GrownTree(0, Letter("a"), 0))
 
 
 def test_leaves_of_a_root_alone():

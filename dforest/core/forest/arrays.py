@@ -297,13 +297,15 @@ class Forest:
         return cls._of(assembly.release(settings["objective"], n_trees), settings)
 
     @classmethod
-    def view_of_tree(cls, tree, objective, **settings):
-        """A forest of one tree that has not been put together with others: equal leaves are not kept once.
+    def view_of_trees(cls, tree, offsets, objective, **settings):
+        """A forest of trees that have not been put together: equal leaves are not kept once.
 
         Parameters
         ----------
         tree : TreeArrays
-            Lent as long as the forest is used.
+            Of one tree after another; lent as long as the forest is used.
+        offsets : ndarray of shape (n_trees + 1,), dtype int64
+            As `node_offsets`.
         objective : Objective
         **settings
             As of `assembled`.
@@ -317,7 +319,7 @@ class Forest:
             starts, (classes, weights) = np.append(0, np.cumsum(tree.leaves[:, 1])), tree.entries.T
             lists = ClassLists(starts, classes.astype(np.int32), weights, objective.n_weights)
         arrays = {
-            "node_offsets": np.array([0, len(feature)]), "feature": feature, "threshold": tree.threshold, "link": link,
+            "node_offsets": offsets, "feature": feature, "threshold": tree.threshold, "link": link,
             "missing_left": tree.missing_left, **objective.leaf_tables(words, lists), "inner": tree.inner,
             "payload_offsets": np.cumsum([0, *tree.payload_lengths]), "payload_words": tree.payload_words,
         }
