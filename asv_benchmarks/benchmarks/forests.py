@@ -148,6 +148,27 @@ class TinyTrees:
         pickle.dumps(self.fitted)
 
 
+class LittleBags:
+    """A thousand honest trees of few rows in little bags, and intervals by these."""
+
+    params = ([1, 2],)
+    param_names = ("n_jobs",)
+
+    def setup(self, n_jobs):
+        self.problem = data.load("friedman", 2700)
+        self.forest = dforest.RandomForestRegressor(
+            data.scaled(1000), honest=True, bootstrap="subsample", ci_group_size=2, min_samples_leaf=5, n_jobs=n_jobs,
+            random_state=0,
+        )  # fmt: skip
+        self.fitted = self.forest.fit(self.problem.X, self.problem.y)
+
+    def time_fit(self, n_jobs):
+        self.forest.fit(self.problem.X, self.problem.y)
+
+    def time_intervals(self, n_jobs):
+        self.fitted.predict_interval(self.problem.X_test, 0.95, "little_bags")
+
+
 class Chain:
     """A tree as deep as it has inner nodes, 10,000: classes that alternate, so that each cut takes off one row."""
 
@@ -222,7 +243,8 @@ class Parameters:
 
     params = (
         ["waves", "friedman"],
-        ["none", "max_leaf_nodes", "min_samples_leaf", "oob_score", "mdi", "mda_raw", "sample_weight", "max_bins", "ccp_alpha"],
+        ["none", "max_leaf_nodes", "min_samples_leaf", "oob_score", "mdi", "mda_raw", "sample_weight", "max_bins", "ccp_alpha",
+         "honest"],
     )
     param_names = ("problem", "parameter")
 
@@ -239,6 +261,7 @@ class Parameters:
             "sample_weight": {},
             "max_bins": {"max_bins": 4000},
             "ccp_alpha": {"ccp_alpha": 1e-4},
+            "honest": {"honest": True},
         }[parameter]
         if parameter == "sample_weight":
             self.weight = 1.0 + self.problem.X[:, 0] ** 2

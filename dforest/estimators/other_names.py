@@ -101,6 +101,9 @@ _BOOSTED = _ANYWHERE | {
     "There is one kind of boosting, of all trees, with rows drawn with equal chances where subsample is below 1": (
         "data_sample_strategy boosting_type boosting top_rate other_rate goss booster"
     ),
+    "Boosted trees are not honest: each is grown by what the trees before it leave over, so that no rows are new to its leaves": (
+        "honest honesty honest_fraction honesty_fraction"
+    ),
     "No trees are dropped: there is no DART": "drop_rate max_drop skip_drop uniform_drop rate_drop one_drop xgboost_dart_mode",
     "There is no least gain of a split: min_samples_leaf, min_sum_hessian_in_leaf and l2_regularization limit trees": (
         "min_split_gain min_gain_to_split gamma min_split_loss"
@@ -146,7 +149,7 @@ _FORESTS = _ANYWHERE | {
     "oob_score": "oob_error compute_oob_error compute_oob_predictions error_metric_mode",
     "keep_training_data": "quantreg proximity",
     "min_impurity_decrease": "min_split_gain min_impurity_split gamma",
-    "estimators_samples_ and forest_.row_counts(t) say which rows a tree drew": "keep_inbag",
+    "estimators_samples_ and forest_.drawn_counts(t) say which rows a tree drew": "keep_inbag",
     "Samplings of dforest.sampling, given as bootstrap, say which rows a tree draws": "inbag strata",
     'fit(groups=...) is for groups of rows, which bootstrap="group" draws together': "clusters",
     'variable_importance="mda_scaled" divides importances by their standard errors': "scale_permutation_importance",
@@ -159,7 +162,12 @@ _FORESTS = _ANYWHERE | {
     ),
     "Rows of weight 0 are left out of a fit: pass them to score, and to sklearn.inspection.permutation_importance": "holdout",
     "n_random_splits": "num_random_splits",
-    "Honest trees are grown by a splitter, as in examples/splitters/honest": "honesty honesty_fraction honesty_prune_leaves",
+    "honest": "honesty inference",
+    "honest_fraction": "honesty_fraction",
+    "ci_group_size": "subforest_size",
+    "Leaves of honest trees are always pruned that fewer than min_samples_leaf rows of the other half reach": (
+        "honesty_prune_leaves"
+    ),
     "Classes are predicted by what predict_proba returns, divided by the cutoffs": "cutoff",
     "score(X, y) is for test rows": "xtest ytest",
     "predict_proba gives probabilities of every classification forest": "probability",

@@ -323,6 +323,19 @@ def test_a_forest_predicts_by_the_weights_of_rows_that_fill_leaves():
     assert np.allclose(shap.values.sum(axis=1) + shap.base_values, forest.predict(X[:20]))
 
 
+@pytest.mark.parametrize("name", ["RandomForestClassifier", "RandomForestRegressor", "DecisionTreeRegressor"])
+def test_honest_trees_are_exported_as_others_are(name):
+    model = getattr(dforest, name)(honest=True, random_state=0)
+    model.set_params(**({"n_estimators": 5} if "n_estimators" in model.get_params() else {})).fit(X, TARGETS[name])
+    np.testing.assert_allclose(model.to_sklearn().predict(X), model.predict(X))
+    assert "double" in model.to_c()
+    if name == "DecisionTreeRegressor":
+        assert dforest.export_text(model, max_depth=100).count("value:") == np.count_nonzero(model.forest_.feature < 0)
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    model.to_onnx()  # which compares what is predicted
+
+
 def test_rows_of_either_half_are_not_out_of_bag():
     forest = dforest.RandomForestRegressor(40, honest=True, oob_score=True, random_state=0).fit(X, Y)
     trees = np.stack([tree.predict(X) for tree in forest.estimators_])
@@ -371,7 +384,7 @@ def test_what_honest_trees_cannot_have_is_refused():
         dforest.RandomForestRegressor(2, honest=True, categorical_split="order").fit(X, Y)
     with pytest.raises(ValueError, match="honest_fraction"):
         dforest.RandomForestRegressor(2, honest=True, honest_fraction=1.0).fit(X, Y)
-    with pytest.raises(TypeError, match="honest"):
+    with pytest.raises(TypeError, match="Boosted trees are not honest: each is grown by what the trees before it leave over"):
         dforest.HistGradientBoostingRegressor(honest=True)
 
 
