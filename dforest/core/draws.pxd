@@ -31,7 +31,9 @@ cdef class Groups(SamplingPlan):
     cdef readonly object group         # ndarray [n_rows], or None
     cdef readonly object n_rows, length
     cdef readonly int64_t n_draws
-    cdef readonly SamplingPlan of_groups
+    cdef readonly object of_groups     # SamplingPlan, or None
+    cdef readonly SamplingPlan drawing  # of groups: `of_groups`, or the plan that None stands for
+    cdef dict others                   # plans of these groups that are drawn otherwise
     cdef readonly Py_ssize_t n_groups
     cdef int64_t run                   # rows of a group, where groups are runs of rows
     cdef const uint32_t[::1] groups    # `group`; unassigned if that is None

@@ -42,6 +42,7 @@ MAX_STRATA = 2**20             # their numbers stand above those of nodes and bl
 cdef enum:
     STRATUM_BITS = 40          # of a stream key, below the number of the stratum
     GROUP_BLOCKS = 64          # of groups, allocated to in one go
+    MOST_NUMBERS = 2           # that a plan of groups has for a block
 
 
 cdef inline uint64_t stream_key_of(Py_ssize_t stratum, int64_t number) noexcept nogil:
@@ -237,7 +238,7 @@ cdef class Strata(SamplingPlan):
 
 @cython.final
 cdef class Groups(SamplingPlan):
-    """A sampling plan by which whole groups of rows are drawn, all with equal chances: ``bootstrap="group"``.
+    """A sampling plan by which whole groups of rows are drawn: ``bootstrap="group"``.
 
     A tree has all rows of a group, as often as the group is drawn, or none of them.
 
@@ -270,7 +271,9 @@ cdef class Groups(SamplingPlan):
     True
     """
 
-    parameters = ("group", "n_draws", "replace", "n_rows", "length", "of_groups")
+    @property
+    def parameters(self):
+        return ("group", "n_draws", "replace", "n_rows", "length") + (() if self.of_groups is None else ("of_groups",))
 
     def __cinit__(self, group, n_draws, replace, n_rows=None, length=None, SamplingPlan of_groups=None):
         self.replace = replace
@@ -295,34 +298,41 @@ cdef class Groups(SamplingPlan):
         self.n_draws = checked_integer("n_draws", n_draws, 1, MAX_DRAWS if replace else self.n_groups)
         if self.max_draws(self.only_rows) > MAX_DRAWS:
             raise ValueError(f"n_draws={n_draws} draws of groups may make more than {MAX_DRAWS} draws of rows, a tree's most")
-        self.leaves_rows_out = True
-        if of_groups is None:
-            of_groups = Bootstrap(self.n_draws) if replace else Subsample(self.n_draws)
-        of_groups.check_rows(self.n_groups)
-        if of_groups.width != 1:
-            raise ValueError(f"of_groups={of_groups!r}; allowed are plans with one number for each block")
-        self.of_groups = of_groups
+        plain = Bootstrap(self.n_draws) if replace else Subsample(self.n_draws)
+        self.of_groups, self.drawing = of_groups, plain if of_groups is None else of_groups
+        self.drawing.check_rows(self.n_groups)
+        most = self.drawing.drawn().largest_tree(self.n_groups)
+        if most > self.n_draws or self.drawing.width > MOST_NUMBERS or not (replace or self.drawing.draws_once):
+            raise ValueError(f"of_groups={of_groups!r}, with n_draws={n_draws} and replace={replace}; allowed are plans of at most "
+                             "so many draws, without replacement if replace=False")
+        self.leaves_rows_out, self.draws_once = self.drawing.leaves_rows_out, not replace
+        self.others = {}
 
     @property
     def description(self):
-        is_plain = isinstance(self.of_groups, (Bootstrap, Subsample))
-        return "in whole groups of rows" + ("" if is_plain else f", {self.of_groups.description}")
+        return "in whole groups of rows" + ("" if self.of_groups is None else f", {self.of_groups.description}")
 
-    def drawn_by(self, of_groups):
+    def drawn_by(self, SamplingPlan of_groups not None):
         """This plan with groups that are drawn by another one."""
-        return Groups(self.group, self.n_draws, self.replace, self.n_rows, self.length, of_groups)
+        if of_groups is self.drawing:
+            return self
+        if of_groups not in self.others:
+            is_plain = of_groups == (Bootstrap(self.n_draws) if self.replace else Subsample(self.n_draws))
+            self.others[of_groups] = Groups(self.group, self.n_draws, self.replace, self.n_rows, self.length,
+                                            None if is_plain else of_groups)
+        return self.others[of_groups]
 
     def used(self):
-        return self.drawn_by(self.of_groups.used())
+        return self.drawn_by(self.drawing.used())
 
     def drawn(self):
-        return self.drawn_by(self.of_groups.drawn())
+        return self.drawn_by(self.drawing.drawn())
 
     def filling(self):
-        return self.drawn_by(self.of_groups.filling())
+        return self.drawn_by(self.drawing.filling())
 
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
-        cdef double n_draws = <double> self.of_groups.tree_draws(self.n_groups)
+        cdef double n_draws = <double> self.drawing.tree_draws(self.n_groups)
         return max(1, <int64_t> (n_draws * <double> n_rows / <double> self.n_groups + 0.5))
 
     cdef int64_t max_draws(self, Py_ssize_t n_rows) noexcept nogil:
@@ -352,7 +362,7 @@ cdef class Groups(SamplingPlan):
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
                          uint32_t* counts) noexcept nogil:
         cdef uint32_t drawn[DF_BLOCK]
-        cdef int64_t of_groups[GROUP_BLOCKS]
+        cdef int64_t of_groups[GROUP_BLOCKS * MOST_NUMBERS]
         cdef Py_ssize_t begin = block * DF_BLOCK, n = rows_of_block(n_rows, block), first, last, at, i
         cdef uint32_t group
         if self.group_is_known:
@@ -361,8 +371,8 @@ cdef class Groups(SamplingPlan):
             first, last = self.group_of(begin) // DF_BLOCK, self.group_of(begin + n - 1) // DF_BLOCK + 1
         for at in range(first, last):
             if (at - first) % GROUP_BLOCKS == 0:
-                self.of_groups.allocate(seed, self.n_groups, at, min(at + GROUP_BLOCKS, last), of_groups, NULL)
-            self.of_groups.draw_block(seed, self.n_groups, at, &of_groups[(at - first) % GROUP_BLOCKS], drawn)
+                self.drawing.allocate(seed, self.n_groups, at, min(at + GROUP_BLOCKS, last), of_groups, NULL)
+            self.drawing.draw_block(seed, self.n_groups, at, &of_groups[(at - first) % GROUP_BLOCKS * self.drawing.width], drawn)
             for i in range(n):
                 group = self.group_of(begin + i)
                 if group // DF_BLOCK == at:

@@ -1,50 +1,42 @@
 """Sampling plans that part what other plans draw: honest trees, and trees in little bags.
 
-An honest tree chooses its splits by one half of the rows that it draws, and fills its leaves with the other half. Trees of a
+An honest tree chooses its splits by one half of the rows that it draws, and fills its leaves with the other half. Neither half is
+empty: where chance would have all rows in one of them, as it may where blocks have one drawn row each, the first one goes to the
+other half, and if there is no other row, it is in both. Which block has this exception stands beside its draws. Trees of a
 *little bag* share a random half of all rows, and draw from it alone. Where groups of rows are drawn, groups are parted instead of
 rows, so that all rows of a group are on one side. See `dforest.core.sampling` for what a plan is.
 """
 from cython cimport final
 from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
 
 import numpy as np
 
 from dforest.core.loops cimport loops
-from dforest.core.sampling cimport Helpers, SamplingPlan, rows_of_block
+from dforest.core.sampling cimport Helpers, SamplingPlan, count_blocks, draws_of_block, rows_of_block
 from dforest.rules.random cimport DF_BLOCK, df_tree_number, df_tree_seed
 from dforest.rules.sampling cimport df_keep_half, df_subsampled_before
 
 from dforest.core.draws import Groups
 from dforest.core.sampling import MAX_DRAWS, Subsample, checked_integer
 
-FEWEST_HALVED = 64             # draws of an honest tree from more rows than a block has: neither half is empty then
-
 cdef enum:
     BAGS = 0xBA65              # what the seeds of bags differ by from those of trees
+    IN_OTHER_HALF = 1          # exceptions
+    IN_BOTH_HALVES = 2
 
 
-def honest(plan, n_rows, share):
+def honest(plan, share):
     """The plan of the draws that choose the splits of honest trees; its `filling` is that of the draws that fill their leaves.
 
     Parameters
     ----------
     plan : SamplingPlan
         Which rows trees draw.
-    n_rows : int
     share : float
         Share of these that choose splits, above 0 and below 1.
-
-    Raises
-    ------
-    ValueError
-        If trees draw so few rows, or groups of rows, that one half could be empty.
     """
-    if isinstance(plan, Groups):
-        return plan.drawn_by(honest(plan.of_groups, plan.n_groups, share))
-    if n_rows > DF_BLOCK and plan.count_draws(n_rows) < FEWEST_HALVED:
-        raise ValueError(f"honest trees draw {plan.count_draws(n_rows)} of {n_rows} rows or groups, too few to be parted in two; "
-                         f"allowed are {FEWEST_HALVED} or more: see max_samples")
-    return HonestHalf(plan, share)
+    return plan.drawn_by(honest(plan.drawing, share)) if isinstance(plan, Groups) else HonestHalf(plan, share)
 
 
 def in_bags(plan, n_rows, bag_size, seed):
@@ -65,7 +57,7 @@ def in_bags(plan, n_rows, bag_size, seed):
         If rows are drawn in another way, or more than half of them.
     """
     if isinstance(plan, Groups):
-        return plan.drawn_by(in_bags(plan.of_groups, plan.n_groups, bag_size, seed))
+        return plan.drawn_by(in_bags(plan.drawing, plan.n_groups, bag_size, seed))
     if not isinstance(plan, Subsample) or plan.seed is not None:
         raise ValueError(f"{plan!r} does not draw without replacement, as trees of a bag do from the half that they share; "
                          'allowed are bootstrap="subsample" and GroupSampling(replace=False)')
@@ -124,7 +116,7 @@ cdef class LittleBags(SamplingPlan):
         self.seed = checked_integer("seed", seed, 0, 2**64 - 1)
         self.of_forest = self.seed
         self.of_bags = self.seed ^ BAGS
-        self.leaves_rows_out = True
+        self.leaves_rows_out = self.draws_once = True
 
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return min(self.n_draws, n_rows)
@@ -199,8 +191,8 @@ cdef class HonestHalf(SamplingPlan):
         if not 0.0 < share < 1.0:
             raise ValueError(f"share={share}; allowed are numbers above 0 and below 1")
         self.plan, self.share, self.fills_leaves = plan, share, fills_leaves
-        self.leaves_rows_out = plan.leaves_rows_out
-        self.width, self.only_rows = plan.width, plan.only_rows
+        self.leaves_rows_out, self.draws_once = plan.leaves_rows_out, plan.draws_once
+        self.width, self.only_rows = plan.width + 1, plan.only_rows
 
     @property
     def description(self):
@@ -225,7 +217,8 @@ cdef class HonestHalf(SamplingPlan):
         return max(1, <int64_t> (share * <double> self.plan.tree_draws(n_rows) + 0.5))
 
     cdef int64_t max_draws(self, Py_ssize_t n_rows) noexcept nogil:
-        return self.plan.max_draws(n_rows)
+        """A block with an exception has room for one draw more."""
+        return self.plan.max_draws(n_rows) + 1
 
     cdef int check_rows(self, Py_ssize_t n_rows) except -1:
         return self.plan.check_rows(n_rows)
@@ -233,9 +226,59 @@ cdef class HonestHalf(SamplingPlan):
     cdef int allocate(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
                       Helpers* helpers) except -1 nogil:
         """Let each block have room for both halves: which rows are in one is seen when the block is drawn."""
-        return self.plan.allocate(seed, n_rows, first, last, n_draws, helpers)
+        cdef Py_ssize_t own = self.plan.width, block, i, exceptional = -1
+        cdef int exception = self.find_exception(seed, n_rows, &exceptional)
+        self.plan.allocate(seed, n_rows, first, last, n_draws, helpers)
+        for block in range(last - first - 1, -1, -1):      # from the end, so that nothing is written over
+            for i in range(own - 1, -1, -1):
+                n_draws[block * (own + 1) + i] = n_draws[block * own + i]
+            n_draws[block * (own + 1) + own] = exception if first + block == exceptional else 0
+        return 0
+
+    cdef int find_exception(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t* exceptional) except -1 nogil:
+        """What is to become of the first drawn row, if all would be in one half; 0 if they are not. OUT exceptional : its block
+
+        Mostly the first block says that neither half is empty.
+        """
+        cdef uint32_t counts[DF_BLOCK]
+        cdef Py_ssize_t own = self.plan.width, block, n, i, n_drawn
+        cdef int seen = 0, side, n_units = 0
+        cdef int64_t* n_draws = <int64_t*> malloc(own * sizeof(int64_t))
+        if n_draws == NULL:
+            with gil:
+                raise MemoryError()
+        try:
+            for block in range(count_blocks(n_rows)):
+                self.plan.allocate(seed, n_rows, block, block + 1, n_draws, NULL)
+                if draws_of_block(n_draws, own) == 0:
+                    continue
+                n = rows_of_block(n_rows, block)
+                self.plan.draw_block(seed, n_rows, block, n_draws, counts)
+                n_drawn = 0
+                for i in range(n):
+                    n_drawn += counts[i] > 0
+                if n_drawn > 1:
+                    return 0
+                if n_drawn == 0:
+                    continue
+                if n_units == 0:
+                    exceptional[0] = block
+                n_units += 1
+                df_keep_half(seed, block, n_rows <= DF_BLOCK, self.share, False, n, counts)
+                side = 1
+                for i in range(n):
+                    side = 2 if counts[i] else side
+                seen |= side
+                if seen == 3:
+                    return 0
+        finally:
+            free(n_draws)
+        return IN_BOTH_HALVES if n_units == 1 else IN_OTHER_HALF
 
     cdef void draw_block(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t block, const int64_t* n_draws,
                          uint32_t* counts) noexcept nogil:
+        cdef int64_t exception = n_draws[self.plan.width]
         self.plan.draw_block(seed, n_rows, block, n_draws, counts)
-        df_keep_half(seed, block, n_rows <= DF_BLOCK, self.share, self.fills_leaves, rows_of_block(n_rows, block), counts)
+        if exception != IN_BOTH_HALVES:
+            df_keep_half(seed, block, n_rows <= DF_BLOCK, self.share, self.fills_leaves ^ (exception == IN_OTHER_HALF),
+                         rows_of_block(n_rows, block), counts)

@@ -46,6 +46,7 @@ cdef struct Helpers:              # threads that a caller of `allocate` has at h
 
 cdef class SamplingPlan:
     cdef readonly bint leaves_rows_out     # a tree may leave rows out
+    cdef readonly bint draws_once          # a tree draws no row twice
     cdef readonly Py_ssize_t width         # how many numbers `allocate` has for a block; 1 unless __cinit__ says otherwise
     cdef readonly Py_ssize_t only_rows     # the one number of rows that the plan is for; 0: any number
     cdef tuple parameter_texts             # the parameters as texts, once they were asked for

@@ -81,6 +81,8 @@ cdef class SamplingPlan:
     ----------
     leaves_rows_out : bool
         Whether a tree may leave rows out of which it is known that they were left out, so that out-of-bag estimates can be made.
+    draws_once : bool
+        Whether a tree draws no row twice.
     description : str
         How rows are drawn, in words for people, such as "with replacement".
 
@@ -252,6 +254,9 @@ cdef class AllRows(SamplingPlan):
 
     description = "each row once"
 
+    def __cinit__(self):
+        self.draws_once = True
+
     cdef int allocate(self, uint32_t seed, Py_ssize_t n_rows, Py_ssize_t first, Py_ssize_t last, int64_t* n_draws,
                       Helpers* helpers) except -1 nogil:
         cdef Py_ssize_t block
@@ -367,7 +372,7 @@ cdef class Subsample(SamplingPlan):
         self.has_seed = seed is not None
         self.own_seed = checked_integer("seed", seed, 0, 2**32 - 1) if self.has_seed else 0
         self.seed = self.own_seed if self.has_seed else None
-        self.leaves_rows_out = True
+        self.leaves_rows_out = self.draws_once = True
 
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return min(self.n_draws, n_rows)

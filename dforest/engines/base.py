@@ -110,8 +110,10 @@ class InOrder:
     def _stepped(self, tree):
         """What the step makes of the trees that it wants together, if this is the last of them to come; else none."""
         n = self._step.n_together
-        if n == 1 or not self.is_open:
-            return self._step.apply([tree]) if self.is_open else []
+        if not self.is_open:
+            return []
+        if n == 1:
+            return self._step.apply([tree])
         group = tree.number // n
         wanted = range(max(self._trees.start, group * n), min(self._trees.stop, (group + 1) * n))
         tree = tree._replace(arrays=tree.arrays.copy())

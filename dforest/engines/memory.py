@@ -20,6 +20,7 @@ from dforest.core.sampling import Bootstrap, WithLabelOrder
 from dforest.core.search.feature_order import MANY_FEATURES
 from dforest.core.search.splitter import RandomSplitter
 from dforest.engines.layout import Layout
+from dforest.engines.tree_steps import trees_together
 from dforest.rules.records import record
 
 _FILLING = 150  # bytes of a record that fills a leaf, and its copies: see `dforest.engines.tree_steps`
@@ -237,7 +238,8 @@ def bytes_of_filling(problem, n_rows, n_records):
     """What a thread needs to fill the leaves of a tree with other draws than those that its splits were chosen by."""
     if problem.sampling.filling() == problem.sampling:
         return 0
-    return 4 * n_rows + _FILLING * n_records
+    n_words = 1 + problem.objective.n_weights + problem.objective.n_node_values
+    return trees_together(problem) * (4 * n_rows + (_FILLING + 16 * n_words) * n_records)
 
 
 def distinct_rows(plan, n_rows):

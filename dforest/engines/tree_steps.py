@@ -28,6 +28,20 @@ from dforest.rules.records import record
 from dforest.spmd.draws import DrawAllocator
 
 
+TREES_TOGETHER = 64  # most trees whose leaves are filled together, and most of all of them:
+_DRAWS_TOGETHER, _ROWS_OF_TREES, _WORDS_TOGETHER = 1 << 16, 1 << 20, 1 << 20  # draws; rows that are drawn from; words of leaves
+
+
+def trees_together(problem):
+    """Of how many trees of a problem leaves are filled together, as these are small: int."""
+    if problem.targets.balance is not None:  # which gives each tree weights of its own
+        return 1
+    n_rows, objective = problem.n_rows, problem.objective
+    n_draws, n_words = problem.sampling.filling().count_draws(n_rows), 1 + objective.n_weights + objective.n_node_values
+    most = TREES_TOGETHER, _DRAWS_TOGETHER // n_draws, _ROWS_OF_TREES // n_rows, _WORDS_TOGETHER // (n_draws * n_words)
+    return max(1, min(most))
+
+
 class TreeStep(ABC):
     """A step.
 
@@ -74,6 +88,8 @@ class RefilledLeaves(TreeStep):
     ranks : Communicator
     fewest : int, default=0
         Leaves that fewer of these draws reach are pruned, but for the root.
+    most : int, default=TREES_TOGETHER
+        Most trees whose leaves are filled together.
     **settings
         Attributes of a `Forest` that the problem does not tell: `n_categories`, `criterion`, `splitter`.
 
@@ -83,21 +99,14 @@ class RefilledLeaves(TreeStep):
         If leaves depend on more than the draws in them: on bounds of monotonic constraints, or on the splitter.
     """
 
-    def __init__(self, problem, parts, sampling, ranks, fewest=0, **settings):
+    def __init__(self, problem, parts, sampling, ranks, fewest=0, most=TREES_TOGETHER, **settings):
         if problem.monotonic_csts.any() or problem.splitter.has_own_leaves:
             reason = "monotonic constraints bound" if problem.monotonic_csts.any() else f"{problem.splitter!r} makes"
             raise ValueError(f"leaves can't be filled anew where {reason} what they predict; allowed are leaves of draws alone")
         self._problem, self._parts, self._sampling, self._ranks, self._settings = problem, parts, sampling, ranks, settings
-        self._fewest = fewest
+        self._fewest, self.n_together = fewest, min(most, trees_together(problem))
         self._numbers = None if problem.share is None else problem.share.numbers()
         self._allocator = None if problem.share is None else DrawAllocator(ranks, problem.n_rows, problem.share)
-
-    @property
-    def n_together(self):
-        """See `TreeStep`: more trees have less work each that is none of draws."""
-        if self._problem.targets.balance is not None:  # which gives each tree weights of its own
-            return 1
-        return max(1, min(_TREES_TOGETHER, _DRAWS_TOGETHER // self._sampling.count_draws(self._problem.n_rows)))
 
     def apply(self, trees):
         """See `TreeStep`."""
@@ -171,7 +180,11 @@ class RefilledLeaves(TreeStep):
         place = np.searchsorted(needed, rows)
         for first in range(0, len(needed), _ROWS_TOGETHER):
             some = needed[first : first + _ROWS_TOGETHER]
-            here = slice(None) if len(some) == len(needed) else np.flatnonzero((place >= first) & (place < first + len(some)))
+            here = slice(first, first + len(some))  # of one tree
+            if len(offsets) > 2 and len(some) < len(needed):
+                here = np.flatnonzero((place >= first) & (place < first + len(some)))
+            elif len(offsets) > 2:
+                here = slice(None)
             nodes[here] += self._reached(packed, some)[place[here] - first, of_tree[here]]
         return (np.cumsum(arrays.feature < 0) - 1)[nodes]
 
@@ -339,7 +352,6 @@ def without_leaves(arrays, offsets, goes, has_payload):
 
 
 _ROWS_TOGETHER = 1 << 16  # that are copied, to be sent down trees
-_TREES_TOGETHER, _DRAWS_TOGETHER = 64, 1 << 18  # most trees, and draws of all of them, whose leaves are filled together
 
 _DRAWN = np.dtype(
     [("leaf", np.int64), ("number", np.int64), ("count", np.uint32), ("class", np.int32), ("weight", np.uint32),

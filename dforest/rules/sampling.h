@@ -135,9 +135,8 @@ static inline int64_t df_write_records(int64_t first, int64_t n, const uint32_t 
 
 /* Keep the draws of one half of what an honest tree draws: of the rows that choose its splits, or of those that fill its leaves. Of
  * the m rows of a block that are drawn, a share of m, rounded down, or up where a random number says so, chooses splits, but never
- * none or all of two rows or more. If all rows are one block, the share is rounded to the nearest number, and a row that is drawn
- * alone is in both halves. Of 5 rows and a share of .5, 2 or 3 choose splits: of a single block 3. Instead of rows, these may be
- * groups of rows.
+ * none or all of two rows or more. If all rows are one block, the share is rounded to the nearest number. Of 5 rows and a share of
+ * .5, 2 or 3 choose splits: of a single block 3. Instead of rows, these may be groups of rows.
  * IN n : rows of the block. IN OUT counts : [n] how often each is drawn */
 static inline void df_keep_half(uint32_t seed, int64_t block, int is_only, double share, int fills_leaves, int64_t n,
                                 uint32_t *counts) {
@@ -146,7 +145,7 @@ static inline void df_keep_half(uint32_t seed, int64_t block, int is_only, doubl
     uint32_t to_come, left;
     for (i = 0; i < n; ++i)
         m += counts[i] > 0;
-    if (m == 0 || (m == 1 && is_only))
+    if (m == 0)
         return;
     df_stream_open(&stream, seed, (uint64_t)block, DF_HONEST_HALF);
     n_splits = (int64_t)(share * (double)m + (is_only ? 0.5 : df_uniform(&stream)));

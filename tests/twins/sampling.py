@@ -169,20 +169,24 @@ class HonestHalf:
 
     def counts(self, n_rows, seed):
         """How often the tree of a seed draws each row: ndarray of shape (n_rows,), dtype uint32."""
-        counts, is_only = self.plan.counts(n_rows, seed), n_rows <= BLOCK
+        counts, is_only, chooses = self.plan.counts(n_rows, seed), n_rows <= BLOCK, {}
         for block in range(-(-n_rows // BLOCK)):
             drawn = [row for row in range(block * BLOCK, min(n_rows, (block + 1) * BLOCK)) if counts[row]]
-            if not drawn or (len(drawn) == 1 and is_only):
-                continue
             stream = Stream(seed, block, HONEST_HALF)
-            n_splits = int(self.share * len(drawn) + (0.5 if is_only else stream.uniform()))
+            if drawn:
+                n_splits = int(self.share * len(drawn) + (0.5 if is_only else stream.uniform()))
             if len(drawn) > 1:
                 n_splits = min(max(n_splits, 1), len(drawn) - 1)
             for i, row in enumerate(drawn):
-                chooses = stream.below(len(drawn) - i) < n_splits
-                n_splits -= chooses
-                if chooses == self.fills_leaves:
-                    counts[row] = 0
+                chooses[row] = stream.below(len(drawn) - i) < n_splits
+                n_splits -= chooses[row]
+        if len(chooses) == 1:
+            return counts
+        if len(set(chooses.values())) == 1:
+            chooses[min(chooses)] ^= True
+        for row, does in chooses.items():
+            if does == self.fills_leaves:
+                counts[row] = 0
         return counts
 
 
@@ -210,6 +214,8 @@ def twin_of(plan):
     """The twin of a sampling plan of the core; of one with an order of labels, that of what is drawn."""
     plan = plan.plan if type(plan).__name__ == "WithLabelOrder" else plan
     parameters = {name: getattr(plan, name) for name in plan.parameters}
+    if type(plan).__name__ == "Groups":
+        parameters["of_groups"] = plan.drawing
     for name in {"plan", "of_groups"} & parameters.keys():
         parameters[name] = twin_of(parameters[name])
     return _TWINS[type(plan).__name__](**parameters)

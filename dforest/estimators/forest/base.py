@@ -25,7 +25,7 @@ from dforest.core.sparse_rows import dense
 from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import ForestSink, engine_on, grow_forest
 from dforest.engines.problem import DrawnRows, GrowthRules, Problem, needs_wide_sums
-from dforest.engines.tree_steps import RefilledLeaves
+from dforest.engines.tree_steps import TREES_TOGETHER, RefilledLeaves
 from dforest.estimators.callbacks import FitTasks, callback_management_context
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.fits import fitting, instance_of
@@ -245,8 +245,10 @@ class TreeEstimator(TreeModel):
         settings = {"n_categories": self._features.n_categories, "criterion": self._own_criterion(), "splitter": own_tests}
         problem, before = self._make_problem(plan, rows, splitter, engine, columns), plan.grown
         if self.honest:
-            filling, fewest = problem.sampling.filling(), problem.rules.min_samples_leaf
-            step = RefilledLeaves(problem, rows.parts, filling, rows.ranks, fewest, **settings)
+            filling = problem.sampling.filling()
+            fewest = count_samples(self._value("min_samples_leaf"), filling.count_draws(rows.n_rows), 1)
+            most = 1 if growth is not None else TREES_TOGETHER  # who watches trees sees each as it comes
+            step = RefilledLeaves(problem, rows.parts, filling, rows.ranks, fewest, most, **settings)
             problem = replace(problem, after_tree=step)
         if growth is not None:
             before = growth.start(problem, engine, **settings)
@@ -372,13 +374,18 @@ class TreeEstimator(TreeModel):
     def _sampling(self, plan, rows):
         """The `SamplingPlan` of the new trees, which a `Sampling` makes for training rows. A collective."""
         if plan.sampling is None:
-            return honest(AllRows(), rows.n_rows, self.honest_fraction) if self.honest else AllRows()
+            if self.ci_group_size > 1:
+                raise ValueError(
+                    f"ci_group_size={self.ci_group_size} with bootstrap={self.bootstrap!r}, by which each tree takes every row; "
+                    'allowed are bootstrap="subsample" and GroupSampling(replace=False)'
+                )
+            return honest(AllRows(), self.honest_fraction) if self.honest else AllRows()
         share = 0.5 if plan.max_samples is None and self.ci_group_size > 1 else plan.max_samples
         found = sampling_plan(plan.sampling, getattr(self, "classes_", None), share, rows)
         if self.ci_group_size > 1:
             found = in_bags(found, rows.n_rows, self.ci_group_size, plan.seed[0])
         if self.honest:
-            return honest(found, rows.n_rows, self.honest_fraction)
+            return honest(found, self.honest_fraction)
         reason = why_no_order(found, rows.n_rows) if plan.orders_labels else None
         if reason is not None and self.categorical_split == "order":
             raise ValueError(f'categorical_split="order" with bootstrap={plan.sampling!r}{reason}')

@@ -64,7 +64,7 @@ def predict_interval(self, X=None, level=0.9, method="oob"):
     -------
     ndarray of shape (n_rows, 2) or (n_rows, n_outputs, 2), dtype float64
         The lower and the upper end of each interval. The second shape is that for several outputs, each of which has an
-        interval of its own: `level` is the share of its targets.
+        interval of its own: `level` is the share of its targets. NaN for training rows that fewer than two whole bags left out.
 
     Raises
     ------
@@ -108,8 +108,9 @@ def predict_interval(self, X=None, level=0.9, method="oob"):
     if method == "infinitesimal" and not all(isinstance(plan, Bootstrap) for plan in self.forest_.plans):
         raise ValueError(
             f"method={method!r} is for rows drawn with replacement and equal chances, all others being out of bag; this "
-            f"forest was fitted with bootstrap={self.bootstrap!r}, categorical_split={self.categorical_split!r}; allowed are "
-            'bootstrap=True with categorical_split="subset", or method="oob" or "jackknife+ab"'
+            f"forest was fitted with bootstrap={self.bootstrap!r}, categorical_split={self.categorical_split!r}, "
+            f'honest={self.honest}; allowed are bootstrap=True with categorical_split="subset" and honest=False, or '
+            'method="oob" or "jackknife+ab"'
         )
     n_threads = count_threads(self.n_jobs)
     ends = [
@@ -123,24 +124,24 @@ def _by_little_bags(self, X, level):
     """See `predict_interval`."""
     check_is_fitted(self)
     forest, n_threads, left_out = self.forest_, count_threads(self.n_jobs), None
-    sizes = {bag_size(plan) for plan in forest.plans}
-    if len(sizes) > 1 or sizes == {1} or forest.n_trees < 2 * max(sizes):
+    size = bag_size(forest.plans[0])
+    if len(set(forest.plans)) > 1 or len(set(forest.n_rows.tolist())) > 1 or size == 1 or forest.n_trees < 2 * size:
         raise ValueError(
-            f'method="little_bags" needs two bags of trees or more; this forest has {forest.n_trees} trees, and was fitted with '
-            f"ci_group_size={self.ci_group_size}; allowed are numbers from 2, all trees alike"
+            f'method="little_bags" needs two bags of trees or more, grown on the same rows; this forest has {forest.n_trees} '
+            f"trees, and was fitted with ci_group_size={self.ci_group_size}; allowed are numbers from 2"
         )
-    size = sizes.pop()
     if X is None:
         X = self._training_rows().X
-        left_out = _by_tree(forest.left_out, forest.n_trees, n_threads).astype(bool)
+        left_out = _by_tree(forest.left_out, forest.n_trees, n_threads)
     else:
         X = self._checked_rows(X)
     at_a_time, ends = max(1, _BLOCK_BYTES // (8 * forest.n_trees)), np.empty((len(X), forest.objective.n_outputs, 2))
-    for output in range(forest.objective.n_outputs):
-        power = next_power(_leaf_values(forest, output))
-        for first in range(0, len(X), at_a_time):
-            some = slice(first, first + at_a_time)
-            trees = np.ldexp(_predictions_of_trees(forest, output, X[some], n_threads), -power)  # so that squares are in range
+    powers = [next_power(_leaf_values(forest, output)) for output in range(forest.objective.n_outputs)]
+    for first in range(0, len(X), at_a_time):
+        some = slice(first, first + at_a_time)
+        rows = _leaf_rows(forest, X[some], n_threads)
+        for output, power in enumerate(powers):
+            trees = np.ldexp(_leaf_values(forest, output)[rows], -power)  # so that squares are in range
             mean, variance = mean_and_variance(trees, size, None if left_out is None else left_out[:, some].T)
             half = norm.ppf((1 + level) / 2) * np.sqrt(variance)
             ends[some, output] = times_power(mean[:, None] + half[:, None] * [-1.0, 1.0], power)
@@ -150,7 +151,7 @@ def _by_little_bags(self, X, level):
 def bag_size(plan):
     """How many trees that are grown by a sampling plan share half of the rows; 1 if these are no little bags."""
     plan = plan.drawn()
-    plan = plan.of_groups if isinstance(plan, Groups) else plan
+    plan = plan.drawing if isinstance(plan, Groups) else plan
     return plan.bag_size if isinstance(plan, LittleBags) else 1
 
 
@@ -290,5 +291,9 @@ def _leaf_values(forest, output):
 
 def _predictions_of_trees(forest, output, X, n_threads):
     """ndarray of shape (n_rows, n_trees), dtype float64."""
-    leaf = forest.packed(n_threads=n_threads).apply(X, n_threads) + forest.node_offsets[:-1]
-    return _leaf_values(forest, output)[forest.leaf_row[leaf]]
+    return _leaf_values(forest, output)[_leaf_rows(forest, X, n_threads)]
+
+
+def _leaf_rows(forest, X, n_threads):
+    """The rows of the leaf tables that rows of X reach in each tree: ndarray of shape (n_rows, n_trees)."""
+    return forest.leaf_row[forest.packed(n_threads=n_threads).apply(X, n_threads) + forest.node_offsets[:-1]]
