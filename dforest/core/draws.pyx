@@ -303,8 +303,8 @@ cdef class Groups(SamplingPlan):
         self.drawing.check_rows(self.n_groups)
         most = self.drawing.drawn().largest_tree(self.n_groups)
         if most > self.n_draws or self.drawing.width > MOST_NUMBERS or not (replace or self.drawing.draws_once):
-            raise ValueError(f"of_groups={of_groups!r}, with n_draws={n_draws} and replace={replace}; allowed are plans of at most "
-                             "so many draws, without replacement if replace=False")
+            raise ValueError(f"of_groups={of_groups!r}, with n_draws={n_draws} and replace={replace}; allowed are plans of at "
+                             "most so many draws, without replacement if replace=False")
         self.leaves_rows_out, self.draws_once = self.drawing.leaves_rows_out, not replace
         self.others = {}
 

@@ -27,7 +27,6 @@ from dforest.rules import arrays as rules
 from dforest.rules.records import record
 from dforest.spmd.draws import DrawAllocator
 
-
 TREES_TOGETHER = 64  # most trees whose leaves are filled together, and most of all of them:
 _DRAWS_TOGETHER, _ROWS_OF_TREES, _WORDS_TOGETHER = 1 << 16, 1 << 20, 1 << 20  # draws; rows that are drawn from; words of leaves
 

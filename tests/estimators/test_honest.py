@@ -108,9 +108,9 @@ def test_few_draws_of_many_blocks_are_in_both_halves():
         assert one.sum() == other.sum() == 1
         first.append(one.argmax() < other.argmax())
     assert 0.4 < np.mean(first) < 0.6
-    forest = dforest.RandomForestRegressor(30, honest=True, honest_fraction=0.1, bootstrap="subsample", max_samples=3, random_state=0)
-    X, y = np.arange(100_000.0)[:, None], np.arange(100_000.0)
-    assert np.isin(forest.fit(X, y).forest_.n_draws, [1, 2]).all()
+    forest = dforest.RandomForestRegressor(30, honest=True, honest_fraction=0.1, bootstrap="subsample", max_samples=3)
+    rows = np.arange(100_000.0)[:, None]
+    assert np.isin(forest.fit(rows, rows[:, 0]).forest_.n_draws, [1, 2]).all()
 
 
 def test_a_row_that_outweighs_all_others_is_in_both_halves():
@@ -123,9 +123,9 @@ def test_a_row_that_outweighs_all_others_is_in_both_halves():
 
 def test_groups_are_drawn_by_what_fits_them():
     group = np.repeat(np.arange(15), 2).astype(np.uint32)
-    for given in ((1, True, None, None, Bootstrap(15)), (5, False, None, None, Bootstrap(5)), (5, False, None, None, AllRows())):
+    for n_draws, replace, plan in ((1, True, Bootstrap(15)), (5, False, Bootstrap(5)), (5, False, AllRows())):
         with pytest.raises(ValueError, match="allowed are plans of at most so many draws"):
-            Groups(group, *given)
+            Groups(group, n_draws, replace, of_groups=plan)
     plan = Groups(group, 5, False)
     assert plan.used() is plan and plan.drawn() is plan and plan.filling() is plan
     assert "of_groups" not in repr(plan)
