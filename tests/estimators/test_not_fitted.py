@@ -5,14 +5,14 @@ from functools import partial
 
 import numpy as np
 import pytest
-import shap
-import skl2onnx
 from helpers.kinds import OF_TREES
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import dforest
+
+shap, skl2onnx = pytest.importorskip("shap"), pytest.importorskip("skl2onnx")
 
 # What fits, or says something of estimators that are not fitted.
 WITHOUT_FIT = {

@@ -160,6 +160,7 @@ def test_partitions_of_one_process():
 
 
 def test_an_answer_takes_a_round_for_each_tree_and_none_without_callbacks():
+    pytest.importorskip("tqdm")
     cut = cut_for(2, "even")
     model = RandomForestClassifier(6, random_state=0)
     rounds = [

@@ -92,6 +92,7 @@ def predict_interval(self, X=None, level=0.9, method="oob"):
     >>> forest.predict_interval(X[:3], level=0.8).shape
     (3, 2)
     """
+    check_is_fitted(self)
     level = check_number("level", level, Real, "numbers above 0 and below 1", lambda n: 0 < n < 1)
     methods = {"oob": _by_errors, "jackknife+ab": _by_jackknife, "infinitesimal": _by_infinitesimal_jackknife}
     if method == "little_bags":
@@ -122,7 +123,6 @@ def predict_interval(self, X=None, level=0.9, method="oob"):
 
 def _by_little_bags(self, X, level):
     """See `predict_interval`."""
-    check_is_fitted(self)
     forest, n_threads, left_out = self.forest_, count_threads(self.n_jobs), None
     size = bag_size(forest.plans[0])
     if len(set(forest.plans)) > 1 or len(set(forest.n_rows.tolist())) > 1 or size == 1 or forest.n_trees < 2 * size:

@@ -71,7 +71,7 @@ def facts(study):
     weighed = " of positive weight" if study.is_forest and study.estimator._batches[-1].kept is not None else ""
     found = [("Estimator", type(study.estimator).__name__), ("Rows grown on", f"{study.model.n_rows:,}{weighed}")]
     if study.is_forest:
-        n_draws = forest.drawn_counts(forest.n_trees - 1).sum(dtype=int)
+        n_draws = forest.plans[-1].drawn().count_draws(int(forest.n_rows[-1]), int(forest.seeds[-1]))
         found.append(("Draws per tree", f"{n_draws:,}, {forest.plans[-1].description}"))
     else:
         found.append(("Trees", f"{forest.n_trees:,}, {study.estimator.n_trees_per_iteration_:,} in each iteration"))
