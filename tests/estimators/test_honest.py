@@ -1,6 +1,7 @@
 """Honest trees, whose splits and leaves know different rows, and little bags: the same bits everywhere, and what follows."""
 
 import pickle
+import signal
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from scipy.stats import norm
 from twins.sampling import twin_of
 
 import dforest
+from dforest.callback.base import Callback, is_step
 from dforest.core.draws import Groups, Strata
 from dforest.core.halves import HonestHalf, LittleBags, honest, in_bags
 from dforest.core.sampling import AllRows, Bootstrap, Subsample
@@ -382,6 +384,19 @@ def test_an_honest_forest_goes_on_and_stays_as_one_fit_has_it():
     grown = dforest.RandomForestRegressor(4, honest=True, bootstrap="subsample", ci_group_size=2, warm_start=True, random_state=5)
     grown.fit(X, Y).set_params(n_estimators=9).fit(X, Y)
     assert tables(whole.forest_) == tables(grown.forest_)
+
+
+def test_an_interrupted_fit_keeps_the_trees_that_are_finished():
+    class CtrlC(Callback):
+        def on_fit_task_end(self, estimator, context):
+            if is_step(context) and context.task_id == 2:
+                signal.raise_signal(signal.SIGINT)
+
+    model = dforest.RandomForestRegressor(60, honest=True, random_state=0)
+    kept = model.set_callbacks(dforest.callback.KeepOnInterrupt(), CtrlC()).fit(X, Y).forest_
+    assert 3 <= kept.n_trees < 60
+    whole = dforest.RandomForestRegressor(kept.n_trees, honest=True, random_state=0).fit(X, Y).forest_
+    assert tables(whole) == tables(kept)
 
 
 def test_bags_of_other_rows_are_none():
