@@ -155,7 +155,7 @@ cdef class Strata(SamplingPlan):
             self.long_masses = self.mass
         self.has_long = mass is not None and self.mass.dtype == np.uint64
         self.width = self.n_strata
-        self.leaves_rows_out = True
+        self.leaves_rows_out, self.draws_once = True, not replace
 
     cdef int64_t tree_draws(self, Py_ssize_t n_rows) noexcept nogil:
         return self.total

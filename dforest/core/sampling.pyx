@@ -432,7 +432,7 @@ cdef class WithLabelOrder(SamplingPlan):
 
     def __cinit__(self, SamplingPlan plan not None, bint counts_order=False):
         self.plan, self.counts_order = plan, counts_order
-        self.leaves_rows_out = plan.leaves_rows_out
+        self.leaves_rows_out, self.draws_once = plan.leaves_rows_out, plan.draws_once
         self.width, self.only_rows = plan.width, plan.only_rows
 
     @property

@@ -18,7 +18,7 @@ import numpy as np
 from dforest.core.class_lists import ClassLists
 from dforest.core.coding.coded_columns import CodedColumn
 from dforest.core.draws import draw_pieces
-from dforest.core.forest.arrays import Forest
+from dforest.core.forest.arrays import Forest, remaining
 from dforest.core.forest.assembly import TreeArrays
 from dforest.core.search.splitter import HistSplitter
 from dforest.engines.given import grow_given
@@ -157,7 +157,7 @@ class RefilledLeaves(TreeStep):
     def _draws(self, trees):
         """How often each tree draws each own row, the `Targets` whose weights draws have, the unit of these. A collective."""
         problem = self._problem
-        seeds = np.concatenate([problem.seeds_of(range(tree.number, tree.number + 1)) for tree in trees])
+        seeds = problem.seeds_of(range(trees[0].number, trees[-1].number + 1))
         if self._allocator is None:
             counts = np.stack([self._sampling.counts(problem.n_rows, seed) for seed in seeds.tolist()])
         else:
@@ -329,9 +329,7 @@ def without_leaves(arrays, offsets, goes, has_payload):
     new = np.where(goes, -1, numbers[is_leaf])
     for side in (left, right):
         new[number[side[both]]] = numbers[parent[both]]
-    feature, threshold, missing_left = (array[kept] for array in (arrays.feature, arrays.threshold, arrays.missing_left))
     made = ends[kept]
-    feature[made], threshold[made], missing_left[made] = -1, 0, False
     # What follows a node that is gone stands where its other child stood.
     children = np.where(is_leaf, 0, arrays.right)[kept] + first[kept]
     right = np.where(made, 0, before[children] - before[first[kept]]).astype(arrays.right.dtype)
@@ -340,13 +338,7 @@ def without_leaves(arrays, offsets, goes, has_payload):
     if len(entries):
         starts = np.append(0, np.cumsum(arrays.leaves[:, 1]))
         entries = np.concatenate([entries[starts[leaf] : starts[leaf + 1]] for leaf in taken.tolist()])
-    stays = kept & ~ends
-    inner = arrays.inner[stays[~is_leaf]] if len(arrays.inner) else arrays.inner
-    lengths, words = arrays.payload_lengths, arrays.payload_words
-    if len(lengths):
-        own = stays[has_payload]
-        words, lengths = words[np.repeat(own, lengths)], lengths[own]
-    arrays = TreeArrays(feature, threshold, right, missing_left, leaves, inner, lengths, words, entries)
+    arrays = remaining(arrays, kept, ends, has_payload)._replace(right=right, leaves=leaves, entries=entries)
     return arrays, before[offsets], new
 
 

@@ -388,7 +388,7 @@ PARAMETERS = (
         ["boolean"],
         """Whether trees are honest: the rows that a tree draws are parted at random in two halves, and one half chooses the
         splits while the other fills the leaves. What a leaf predicts is then not chosen to fit its own rows, so that it has no
-        bias from the choice of splits, and intervals hold; the price is that either is done with fewer rows. Limits on nodes
+        bias from the choice of splits; the price is that either is done with fewer rows. Limits on nodes
         count the rows that choose splits. `min_samples_leaf` holds for the other half as well: a leaf that fewer of its rows
         reach goes, and its sibling takes the place of their parent. A tree that draws a single row has it in both halves. Rows
         of either half are not out of bag.""",

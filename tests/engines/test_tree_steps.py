@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.device_forests import TUNINGS, random_fit, standing_in, tuned
+from helpers.device_forests import TUNINGS, random_fit, standing_in, tables, tuned
 from helpers.host_device import strict_device
 from helpers.ranks import CUTS, Cut, fit_by_ranks
 from helpers.rings import some
@@ -33,11 +33,6 @@ def fits(seeds):
         model, X, y, weight = random_fit(seed)
         if model.monotonic_cst is None and (np.ndim(y) == 1 or model.criterion != "absolute_error"):
             yield seed, model, X, y, weight
-
-
-def tables(forest):
-    """What a forest keeps, by name: bytes."""
-    return {name: array.tobytes() for name, array in forest.as_dict().items()}
 
 
 @pytest.mark.parametrize("first", some(range(0, 200, 10), 5))

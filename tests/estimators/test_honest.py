@@ -5,7 +5,7 @@ import signal
 
 import numpy as np
 import pytest
-from helpers.device_forests import TUNINGS, random_fit, standing_in, tuned
+from helpers.device_forests import TUNINGS, random_fit, standing_in, tables, tuned
 from helpers.host_device import strict_device
 from helpers.ranks import CUTS, Cut, fit_by_ranks
 from helpers.rings import some
@@ -39,11 +39,6 @@ TARGETS = {
     "ExtraSurvivalTrees": SURVIVAL,
     "SurvivalTree": SURVIVAL,
 }
-
-
-def tables(forest):
-    """What a forest keeps, by name: bytes."""
-    return {name: array.tobytes() for name, array in forest.as_dict().items()}
 
 
 @st.composite

@@ -135,6 +135,11 @@ def differences(a, b, names=None):
     ]
 
 
+def tables(forest):
+    """What a forest keeps, by name: bytes."""
+    return {name: array.tobytes() for name, array in forest.as_dict().items()}
+
+
 def assert_same(a, b, names=None):
     """Two fitted estimators have the same forest, or the same of its arrays, to the bit."""
     assert not differences(a, b, names)

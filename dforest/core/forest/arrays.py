@@ -65,6 +65,32 @@ def unique_votes(votes):
     return ClassLists(starts, classes, numbers_of.view(np.float64), votes.n_classes), numbers
 
 
+def remaining(tree, kept, ends, has_payload):
+    """Some nodes of a tree, with what belongs to their tests.
+
+    Parameters
+    ----------
+    tree : TreeArrays
+    kept, ends, has_payload : ndarray of shape (n_nodes,), dtype bool
+        Which nodes remain, which of these are leaves then, and which have a payload now.
+
+    Returns
+    -------
+    TreeArrays
+        With the right children and leaves that there were.
+    """
+    feature, threshold, missing_left = (array[kept] for array in (tree.feature, tree.threshold, tree.missing_left))
+    is_end, stays = ends[kept], kept & ~ends
+    feature[is_end], threshold[is_end], missing_left[is_end] = -1, 0, False
+    inner = tree.inner[stays[tree.feature >= 0]] if len(tree.inner) else tree.inner
+    lengths, words = tree.payload_lengths, tree.payload_words
+    if len(lengths):
+        own = stays[has_payload]
+        words, lengths = words[np.repeat(own, lengths)], lengths[own]
+    return tree._replace(feature=feature, threshold=threshold, missing_left=missing_left, inner=inner, payload_lengths=lengths,
+                         payload_words=words)
+
+
 class Forest:
     """All trees of a fitted forest, as flat arrays that describe nodes and leaves.
 
@@ -547,11 +573,6 @@ class Forest:
         tree = self.tree(t)
         kept, right = remaining_nodes(tree.feature, tree.right_child, cut)
         is_leaf = cut[kept] | (tree.feature[kept] < 0)
-        # Arrays of nodes as far as these are kept; what belongs to a test goes with it.
-        feature, threshold, missing_left = (getattr(tree, name)[kept] for name in ("feature", "threshold", "missing_left"))
-        feature[is_leaf] = -1
-        threshold[is_leaf] = 0.0
-        missing_left[is_leaf] = False
         table, shift = self._node_table(t)
         ends = kept[is_leaf]
         draws, weight, value, impurity = (part[ends] for part in table[:4])
@@ -560,16 +581,11 @@ class Forest:
             leaves, entries = self.objective.list_leaves(draws, ClassLists.of(weight), shift)
         else:
             leaves = self.objective.join_leaves(draws, weight, value, impurity, shift)
-        inner, lengths, words = tree.inner, np.diff(tree.payload_offsets), tree.payload_words
-        is_inner = np.zeros(len(tree.feature), bool)
-        is_inner[kept[~is_leaf]] = True
-        if len(inner):
-            inner = inner[is_inner[tree.feature >= 0]]
-        if len(lengths):
-            stays = is_inner[tree._has_payload()]
-            words = words[np.repeat(stays, lengths)]
-            lengths = lengths[stays]
-        return TreeArrays(feature, threshold, right, missing_left, leaves, inner, lengths, words, entries)
+        stays, is_end = (np.zeros(len(tree.feature), bool) for _ in range(2))
+        stays[kept], is_end[ends] = True, True
+        whole = TreeArrays(*(getattr(tree, name) for name in NODE_ARRAYS), leaves, tree.inner, np.diff(tree.payload_offsets),
+                           tree.payload_words, entries)
+        return remaining(whole, stays, is_end, tree._has_payload())._replace(right=right)
 
     def of_output(self, output):
         """This forest as it predicts one of the outputs alone; its impurities remain those of all outputs."""

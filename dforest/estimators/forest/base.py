@@ -348,7 +348,7 @@ class TreeEstimator(TreeModel):
         """
         has_many = (self._features.n_categories > LABELS_ORDERED_ABOVE).any()
         asked, is_free = self.categorical_split, getattr(self, "bootstrap", False) == "auto"
-        if asked == "order" or asked == "auto" and has_many:
+        if asked == "order" or asked == "auto" and has_many and not self.honest:
             sampling = RowSampling() if is_free and plan.sampling is None else plan.sampling
             reason = self._why_no_order(sampling, rows)
             if reason is None and has_many:
@@ -360,8 +360,6 @@ class TreeEstimator(TreeModel):
 
     def _why_no_order(self, sampling, rows):
         """Why trees can't order labels by rows that a `Sampling` leaves out: a clause; None: they can."""
-        if self.honest:
-            return 'with honest=True, whose leaves rows fill that would order labels too; allowed is "subset"'
         if sampling is None:
             return 'needs trees that leave rows out; allowed are forests with bootstrap=True, or "subset"'
         criterion = self._own_criterion()

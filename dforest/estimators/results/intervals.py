@@ -51,10 +51,11 @@ def predict_interval(self, X=None, level=0.9, method="oob"):
         - "infinitesimal": a confidence interval of the expected prediction, not of the target: normal, with the variance of
           the infinitesimal jackknife, corrected for the number of trees being finite [3]_. It needs many trees: with few, the
           corrected variance may be negative; the interval then has no width, and a warning says for how many rows.
-        - "little_bags": a confidence interval of the expected target, if the forest is honest (`honest`), and of the expected
-          prediction otherwise. It is normal, with the variance that little bags of trees (`ci_group_size`) tell [4]_: that of
-          the means of bags, less what trees of one bag differ by chance. As this may be negative with few trees, it is shrunk
-          towards 0 from above, by Bayes' rule with a flat prior on positive variances, as in grf [5]_.
+        - "little_bags": a confidence interval of the expected prediction, and, as far as trees have no bias, for which they
+          should be honest (`honest`), of the expected target. It is normal, with the variance that little bags of trees
+          (`ci_group_size`) tell [4]_: that of the means of bags, less what trees of one bag differ by chance. As this may be
+          negative with few trees, it is shrunk towards 0 from above, by Bayes' rule with a flat prior on positive variances, as
+          in grf [5]_.
 
         With the first three, every training row of positive weight counts once, however large its weight is. "jackknife+ab" and
         "infinitesimal" need a byte for each tree and training row while they work. They multiply matrices by NumPy, whose
