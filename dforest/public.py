@@ -11,6 +11,7 @@ _ESTIMATORS = {
     "dforest.estimators.auto.auto": ["AutoForestClassifier", "AutoForestRegressor"],
     "dforest.estimators.boosting.boosting": ["HistGradientBoostingClassifier", "HistGradientBoostingRegressor"],
     "dforest.estimators.boosting.ranker": ["HistGradientBoostingRanker"],
+    "dforest.estimators.causal.forest": ["CausalForest"],
     "dforest.estimators.forest.embedding": ["RandomTreesEmbedding"],
     "dforest.estimators.forest.forest": [
         "ExtraTreesClassifier",

@@ -15,11 +15,13 @@ from typing import ClassVar
 import numpy as np
 
 from dforest.core.class_lists import ClassLists, weight_arrays
+from dforest.core.effects import Moments
 from dforest.core.predict.survival import concordance, parts_of_codes
 from dforest.core.sampling import checked_integer
 from dforest.core.search.criteria import (
     CLASS_CRITERIA,
     CRITERIA,
+    EFFECT_CRITERIA,
     ISOLATION_CRITERIA,
     NUMBER_CRITERIA,
     SURVIVAL_CRITERIA,
@@ -631,9 +633,64 @@ class PathObjective(NumberObjective):
     criteria = ISOLATION_CRITERIA
 
 
+@dataclass(frozen=True)
+class EffectObjective(SeveralOutputs, NumberObjective):
+    """The objective of causal trees: leaves keep their weight, and the means of moments from which effects follow.
+
+    It is the attribute `objective` of a `Forest` grown for the effects of treatments. `dforest.core.effects` says which moments
+    there are.
+
+    Parameters
+    ----------
+    moments : Moments
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest import CausalForest
+    >>> X, treatment = np.arange(200.0)[:, None], np.arange(200) % 2
+    >>> forest = CausalForest(n_estimators=4, random_state=0).fit(X, X[:, 0] * treatment, treatment=treatment)
+    >>> forest.forest_.objective.moments
+    Moments(n_outcomes=1, n_treatments=1, is_instrumental=False)
+    """
+
+    moments: Moments
+
+    draws_per_leaf = 10
+    has_errors_of_rows = False
+    criteria = EFFECT_CRITERIA
+
+    def check(self):
+        if type(self.moments) is not Moments:
+            raise TypeError(f"moments={self.moments!r}; allowed are Moments")
+        self.moments.check()
+
+    @property
+    def n_outputs(self):
+        return self.moments.n
+
+    @property
+    def n_values(self):
+        return self.moments.n
+
+    @property
+    def outputs(self):
+        return tuple(slice(o, o + 1) for o in range(self.moments.n))
+
+    def of_output(self, output):
+        return NumberObjective()
+
+    def leaf_votes(self, weight, value, voting):
+        return value
+
+    def make_criterion(self, criterion, is_wide=False):
+        made = CRITERIA[criterion](*self.moments) if isinstance(criterion, str) else criterion.__sklearn_clone__()
+        return made.configure(0, is_wide)
+
+
 OBJECTIVES = (
     ClassObjective, NumberObjective, MultiOutputClassObjective, MultiOutputNumberObjective, SumObjective, MultiOutputSumObjective,
-    SurvivalObjective, PathObjective,
+    SurvivalObjective, PathObjective, EffectObjective,
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dforest.estimators.families import (
     BLENDS,
     BOOSTING,
+    CAUSAL,
     CLASSIFIERS,
     EMBEDDINGS,
     FAMILIES,
@@ -22,7 +23,7 @@ from dforest.estimators.families import (
 )
 
 BOOSTED_CLASSES = frozenset({"boosting classifier"})
-MANY_TREES = FORESTS | EMBEDDINGS | ISOLATION
+MANY_TREES = FORESTS | EMBEDDINGS | ISOLATION | CAUSAL
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,26 @@ ATTRIBUTES = (
         MANY_TREES,
     ),
     Attribute(
+        "y_hat_, w_hat_, z_hat_",
+        "ndarray of shape (n_rows, n_outcomes) or (n_rows, n_treatments), or None",
+        """What is expected of outcomes, treatments and instruments given X, by models that were not fitted on the row.
+        `z_hat_` is None if there are no instruments.""",
+        CAUSAL,
+    ),
+    Attribute(
+        "arms_",
+        "ndarray of shape (n_treatments + 1,), or None",
+        "The arms, if the treatment has labels, in ascending order: the control comes first. None if treatments are numbers.",
+        CAUSAL,
+    ),
+    Attribute(
+        "feature_importances_",
+        "ndarray of shape (n_features,)",
+        """How often features split nodes near the roots, scaled to sum 1: the shares of splits at depths 1 to 4, from 1 on for the
+        root, weighted by 1 / depth**2.""",
+        CAUSAL,
+    ),
+    Attribute(
         "offset_",
         "float",
         """What `decision_function` takes off scores: -0.5, or, if `contamination` is a number, the score below which there is
@@ -185,7 +206,7 @@ ATTRIBUTES = (
         "is_categorical_, is_ordinal_",
         "ndarray of shape (n_features,), dtype bool",
         "For each column, whether it is categorical, and whether it is ordinal.",
-        IN_TABLE,
+        IN_TABLE | CAUSAL,
     ),
     Attribute(
         "is_categorical_",
@@ -200,7 +221,7 @@ ATTRIBUTES = (
         """Labels of each column. For a categorical column this is an ndarray of the labels in training, sorted; for an ordinal
         column that holds no numbers, an ndarray of the declared levels; for other columns None. Inside of trees,
         a label is its index in this array.""",
-        IN_TABLE | BOOSTING,
+        IN_TABLE | BOOSTING | CAUSAL,
     ),
     Attribute(
         "fit_report_",

@@ -29,6 +29,10 @@ class OutlierForest:
     """A forest that finds outliers."""
 
 
+class CausalTrees:
+    """A forest for the effects of treatments."""
+
+
 class Embedding:
     """A forest that turns rows into the leaves that they reach, and predicts nothing."""
 

@@ -9,6 +9,7 @@ cdef extern from "rules/numerics.h" nogil:
     df_exact_sum df_big_sum(df_exact_sum a, df_exact_sum b)
     df_exact_sum df_big_difference(df_exact_sum a, df_exact_sum b)
     df_exact_sum df_big_times(df_exact_sum a, int64_t b)
+    int64_t df_big_floor(df_exact_sum a, int64_t b)
     void df_add_product(df_exact_sum* sum, int64_t a, int64_t b)
     void df_add_square(df_exact_sum* sum, int64_t a, int64_t w)
     double df_sum_value(const df_exact_sum* sum)

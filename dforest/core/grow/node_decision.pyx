@@ -135,7 +135,7 @@ cdef class NodeDecision:
         self.keeps_gains = objective.keeps_gains
         for j in range(data.n_features):
             self.bounds_fractions |= objective.predicts_shares and self.n_weights == 2 and data.columns[j].monotonic_cst != 0
-        self.n_node_values = criterion.n_outputs + 1
+        self.n_node_values = objective.n_node_values
         if (criterion.is_built_in and splitter.is_built_in and criterion.kind == CLASS_WEIGHTS
                 and criterion.n_classes > DF_COUNTED_CLASSES):
             criterion.compact_below = splitter.tuning.get("records_per_class", RECORDS_PER_CLASS) * criterion.n_classes

@@ -7,6 +7,7 @@ A criterion is a class (`criterion.pyx`, `regression.pyx`, `absolute_error.pyx`,
 
 from dforest.core.search.absolute_error import AbsoluteError
 from dforest.core.search.criterion import Entropy, Gini, Hellinger
+from dforest.core.search.heterogeneity import Heterogeneity
 from dforest.core.search.isolation import PathLength
 from dforest.core.search.logrank import LogRank, LogRankScore
 from dforest.core.search.outputs import MultiOutput
@@ -25,7 +26,9 @@ SURVIVAL_CRITERIA = {"logrank": LogRank, "logrank_score": LogRankScore}
 
 ISOLATION_CRITERIA = {"path_length": PathLength}
 
-CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA | SURVIVAL_CRITERIA | ISOLATION_CRITERIA
+EFFECT_CRITERIA = {"heterogeneity": Heterogeneity}
+
+CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA | SURVIVAL_CRITERIA | ISOLATION_CRITERIA | EFFECT_CRITERIA
 
 # What an object of a built-in class is called.
 NAMES = {kind: name for name, kind in reversed(CRITERIA.items())}
@@ -36,4 +39,4 @@ OF_KERNELS = ("gini", "entropy", "hellinger", "squared_error", "poisson", "absol
 
 def name_of(criterion):
     """What a configured criterion is called, of several outputs that of each; None: it is not built in."""
-    return NAMES.get(type(criterion.parts[0] if isinstance(criterion, MultiOutput) else criterion))
+    return NAMES.get(type(criterion.parts[0] if type(criterion) is MultiOutput else criterion))

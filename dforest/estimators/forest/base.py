@@ -121,6 +121,10 @@ class TreeEstimator(TreeModel):
         criterion = instance_of(Criterion, "criterion", self.criterion)
         return NAMES.get(type(criterion), criterion)
 
+    def _make_criterion(self, objective, is_wide, n_draws):
+        """The configured `Criterion` of a problem, for an `Objective` and trees of `n_draws` draws."""
+        return objective.make_criterion(self._own_criterion(), is_wide)
+
     def _configured_splitter(self, n_features):
         """The configured `Splitter` of a problem."""
         splitter = instance_of(Splitter, "splitter", self.splitter)
@@ -291,7 +295,7 @@ class TreeEstimator(TreeModel):
         targets = self._target.make(self, rows, plan)
         objective = self._target.objective(self, rows)
         most_draws = max(sampling.largest_tree(n_rows), n_rows * isinstance(sampling, WithLabelOrder))
-        criterion = objective.make_criterion(self._own_criterion(), needs_wide_sums(targets, most_draws))
+        criterion = self._make_criterion(objective, needs_wide_sums(targets, most_draws), sampling.count_draws(n_rows))
         directions = check_directions(self, self.monotonic_cst)
         if plan.grown is not None and not np.array_equal(directions, self._directions):
             raise ValueError(

@@ -22,7 +22,7 @@ from dforest.estimators.data.validation import count_threads
 from dforest.estimators.powers import next_power, times_power
 from dforest.warning import warn
 
-_BLOCK_BYTES = 1 << 26  # of numbers that are worked on together
+BLOCK_BYTES = 1 << 26  # of numbers that are worked on together
 _ROUNDING = 1e-6  # of a number of rows
 
 
@@ -133,14 +133,14 @@ def _by_little_bags(self, X, level):
         )
     if X is None:
         X = self._training_rows().X
-        left_out = _by_tree(forest.left_out, forest.n_trees, n_threads)
+        left_out = by_tree(forest.left_out, forest.n_trees, n_threads)
     else:
         X = self._checked_rows(X)
-    at_a_time, ends = max(1, _BLOCK_BYTES // (8 * forest.n_trees)), np.empty((len(X), forest.objective.n_outputs, 2))
+    at_a_time, ends = max(1, BLOCK_BYTES // (8 * forest.n_trees)), np.empty((len(X), forest.objective.n_outputs, 2))
     powers = [next_power(_leaf_values(forest, output)) for output in range(forest.objective.n_outputs)]
     for first in range(0, len(X), at_a_time):
         some = slice(first, first + at_a_time)
-        rows = _leaf_rows(forest, X[some], n_threads)
+        rows = leaf_rows(forest, X[some], n_threads)
         for output, power in enumerate(powers):
             trees = np.ldexp(_leaf_values(forest, output)[rows], -power)  # so that squares are in range
             mean, variance = mean_and_variance(trees, size, None if left_out is None else left_out[:, some].T)
@@ -225,12 +225,12 @@ def _by_jackknife(forest, output, data, X, level, n_threads):
     errors = np.abs(_errors_out_of_bag(forest, output, data, n_threads))
     seen = ~np.isnan(errors)
     errors, n = errors[seen], int(seen.sum())
-    left_out = _by_tree(forest.left_out, forest.n_trees, n_threads)[:, seen]
-    n_out, columns = left_out.sum(axis=0), max(1, _BLOCK_BYTES // (8 * forest.n_trees))
+    left_out = by_tree(forest.left_out, forest.n_trees, n_threads)[:, seen]
+    n_out, columns = left_out.sum(axis=0), max(1, BLOCK_BYTES // (8 * forest.n_trees))
     # 0.1 * 10 is to count as 1, although 1 - 0.9 is a little less than 0.1.
     low, high = int(np.floor((1 - level) * (n + 1) + _ROUNDING)), int(np.ceil(level * (n + 1) - _ROUNDING))
     ends = np.empty((len(X), 2))
-    at_a_time = max(1, _BLOCK_BYTES // (8 * n))
+    at_a_time = max(1, BLOCK_BYTES // (8 * n))
     for first in range(0, len(X), at_a_time):
         some = slice(first, first + at_a_time)
         trees = _predictions_of_trees(forest, output, X[some], n_threads)
@@ -246,17 +246,17 @@ def _by_jackknife(forest, output, data, X, level, n_threads):
 
 def _by_infinitesimal_jackknife(forest, output, data, X, level, n_threads):
     n_trees, power = forest.n_trees, next_power(_leaf_values(forest, output))
-    counts = _by_tree(forest.row_counts, n_trees, n_threads)
+    counts = by_tree(forest.row_counts, n_trees, n_threads)
     n_draws = np.mean([plan.count_draws(len(data.y)) for plan in forest.plans])
     ends, n_lost = np.empty((len(X), 2)), 0
-    at_a_time = max(1, _BLOCK_BYTES // (8 * n_trees))
+    at_a_time = max(1, BLOCK_BYTES // (8 * n_trees))
     for first in range(0, len(X), at_a_time):
         some = slice(first, first + at_a_time)
         trees = np.ldexp(_predictions_of_trees(forest, output, X[some], n_threads), -power)  # so that squares are in range
         mean = trees.mean(axis=1, keepdims=True)
         trees -= mean
         variance = np.zeros(len(trees))
-        rows_at_a_time = max(1, _BLOCK_BYTES // (8 * max(n_trees, len(trees))))
+        rows_at_a_time = max(1, BLOCK_BYTES // (8 * max(n_trees, len(trees))))
         for begin in range(0, counts.shape[1], rows_at_a_time):
             own = counts[:, begin : begin + rows_at_a_time].astype(np.float64)
             variance += np.square(trees @ (own - own.mean(axis=0)) / n_trees).sum(axis=1)
@@ -274,7 +274,7 @@ def _by_infinitesimal_jackknife(forest, output, data, X, level, n_threads):
     return ends
 
 
-def _by_tree(of_tree, n_trees, n_threads):
+def by_tree(of_tree, n_trees, n_threads):
     """What a function tells of each tree and its training rows, counts or masks: (n_trees, n_rows) of the smallest type."""
     found = [None] * n_trees
 
@@ -292,9 +292,9 @@ def _leaf_values(forest, output):
 
 def _predictions_of_trees(forest, output, X, n_threads):
     """ndarray of shape (n_rows, n_trees), dtype float64."""
-    return _leaf_values(forest, output)[_leaf_rows(forest, X, n_threads)]
+    return _leaf_values(forest, output)[leaf_rows(forest, X, n_threads)]
 
 
-def _leaf_rows(forest, X, n_threads):
+def leaf_rows(forest, X, n_threads):
     """The rows of the leaf tables that rows of X reach in each tree: ndarray of shape (n_rows, n_trees)."""
     return forest.leaf_row[forest.packed(n_threads=n_threads).apply(X, n_threads) + forest.node_offsets[:-1]]

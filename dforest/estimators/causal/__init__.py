@@ -1,0 +1,1 @@
+"""Causal forests: effects of treatments, and what is estimated of them."""

@@ -1,0 +1,287 @@
+"""Causal forests, which estimate how the effect of a treatment depends on features.
+
+A fit first finds what is expected of outcomes and treatments (`dforest.estimators.causal.nuisances`), and takes it off. Trees are
+then grown like those of several outputs, by a criterion of their own (`dforest.core.search.heterogeneity`); their leaves keep
+moments, from which effects follow (`dforest.core.effects`).
+"""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from dforest.core.effects import Moments
+from dforest.core.search.heterogeneity import Heterogeneity
+from dforest.estimators.causal import intervals
+from dforest.estimators.causal.averages import AverageEffects
+from dforest.estimators.causal.nuisances import expected
+from dforest.estimators.causal.observations import Observations
+from dforest.estimators.causal.parameters import CAUSAL_PARAMETERS
+from dforest.estimators.causal.predictions import EffectPredictions
+from dforest.estimators.data.agreement import Partition
+from dforest.estimators.data.given import check_number
+from dforest.estimators.data.validation import count_samples, count_threads
+from dforest.estimators.declaration import has_parameters
+from dforest.estimators.forest.ensemble import ForestEstimator
+from dforest.estimators.forest.forest import RandomForestRegressor
+from dforest.estimators.forest.tree import DecisionTreeRegressor
+from dforest.estimators.other_names import with_hints
+from dforest.estimators.randomness import check_random_state
+from dforest.estimators.results.intervals import bag_size
+from dforest.estimators.results.neighbours import NeighbourMixin
+from dforest.estimators.targets.effects import Effects
+from dforest.sampling import GroupSampling, RowSampling
+from dforest.warning import warn
+
+FEWEST_NUISANCE_TREES = 50
+RARE = 0.05  # expected shares of an arm below this, or above 1 less this, are warned of
+
+
+@has_parameters("causal forest", table=CAUSAL_PARAMETERS, n_estimators=500, honest=True, ci_group_size=2, keep_training_data=True)
+class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEstimator):
+    """A causal forest: how the effect of a treatment on an outcome depends on features.
+
+    The effect of a row is what its treatment adds to the outcome that is expected of rows like it. Trees look for splits between
+    rows of different effects, and the forest compares treated rows with others where they fall into the same leaves. Before that,
+    what features tell of outcomes and treatments is taken off, so that rows need not be treated at random: only all features must
+    be there on which both treatment and outcome depend. Trees are honest and grown in little bags, from which intervals follow.
+    With an instrument, which moves the treatment and nothing else, it is an instrumental forest, and not even that is needed.
+
+    {groups}
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    RandomForestRegressor : A forest that predicts outcomes.
+
+    Notes
+    -----
+    With outcomes Y, treatments W, and what is expected of them given features, m and e, the effect for x is tau in the weighted
+    least-squares regression of Y - m on a constant and W - e, where the weights are those of `forest_weights`. With instruments
+    Z, it is that of two-stage least squares. Standard errors of averages are robust to heteroscedasticity and, with groups, to
+    clusters.
+
+    References
+    ----------
+    S. Athey, J. Tibshirani, S. Wager, "Generalized random forests", Annals of Statistics 47(2), 2019.
+
+    X. Nie, S. Wager, "Quasi-oracle estimation of heterogeneous treatment effects", Biometrika 108(2), 2021.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest import CausalForest
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(2000, 5))
+    >>> treatment = random.random(2000) < 1 / (1 + np.exp(-X[:, 1]))
+    >>> y = X[:, 1] + np.maximum(X[:, 0], 0) * treatment + random.normal(size=2000)
+    >>> forest = CausalForest(200, random_state=0).fit(X, y, treatment=treatment)
+    >>> low, high = forest.average_effect().interval()
+    >>> low < 0.4 < high
+    True
+    """
+
+    _target = Effects()
+    _tree_class = DecisionTreeRegressor
+
+    # Parameters of other forests, with the values that they have here.
+    criterion = "heterogeneity"
+    splitter = "best"
+    bootstrap = "subsample"
+    impurity_threshold = 0.0
+    min_impurity_decrease = 0.0
+    ccp_alpha = 0.0
+    monotonic_cst = None
+    oob_score = False
+    variable_importance = None
+    warm_start = False
+
+    @with_hints
+    def fit(
+        self, X, y, treatment=None, instrument=None, sample_weight=None, groups=None, y_hat=None, w_hat=None, z_hat=None
+    ):
+        """Grow the trees of the forest on training rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Training rows: numbers or booleans, and in categorical columns text too (see
+            `categorical_features`). NaN, None, NA, null and masked cells are missing values.
+        y : array-like of shape (n_rows,) or (n_rows, n_outcomes)
+            Outcomes: finite numbers. Several outcomes share splits, which tell rows apart whose effects differ in any of them; they
+            should have about equal units.
+        treatment : array-like of shape (n_rows,) or (n_rows, n_treatments)
+            Treatments: 0 and 1, or booleans, for rows that are treated or not; finite numbers, such as a dose, or several columns
+            of these; or labels, which are text, of arms, of which the first one in their order is the control.
+        instrument : array-like of shape (n_rows,) or (n_rows, n_treatments), optional
+            Instruments: finite numbers, a column for each treatment. None means that the treatment depends on nothing that the
+            outcome depends on but X.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows, from 0 on; rows of weight 0 are left out before anything is drawn. None means that all weights
+            are 1.
+        groups : array-like of shape (n_rows,), optional
+            The group of each row ("cluster"), as a label of any type. Trees then draw whole groups, and standard errors allow for
+            rows of a group that depend on each other. None means that rows are independent.
+        y_hat, w_hat, z_hat : array-like, optional
+            What is expected of outcomes, treatments and instruments given X: arrays of the shapes of these, or for labels of shape
+            (n_rows, n_arms - 1), made by models that were not fitted on the row. None means that `fit` finds them, by the
+            parameters `outcome_model`, `treatment_model` and `instrument_model`.
+
+        Returns
+        -------
+        self
+            The fitted forest.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not as described; the estimator is then left as it was.
+        """
+        if y is None:
+            raise ValueError("y=None: a causal forest requires y to be passed, but the target y is None")
+        told = Observations.read(y, treatment, instrument, y_hat, w_hat, z_hat)
+        return self._fit_partitions(lambda rank: [Partition(rank, X, told, sample_weight, groups)])
+
+    def _read(self, partitions):
+        """See `TreeEstimator`: what is expected is taken off."""
+        (partition,) = partitions
+        told, seed = partition.y, self._nuisance_seed()
+        weight = None if partition.sample_weight is None else np.asarray(partition.sample_weight, np.float64)
+        groups = None if partition.groups is None else np.asarray(partition.groups)
+        self._has_groups = groups is not None
+        found = {}
+        for name, own, given, model in (
+            ("outcome_model", told.y, told.y_hat, self.outcome_model),
+            ("treatment_model", told.w, told.w_hat, self.treatment_model),
+            ("instrument_model", told.z, told.z_hat, self.instrument_model),
+        ):
+            if own is None or given is not None:
+                found[name] = given
+                continue
+            model = self._nuisance_forest() if model is None else model
+            found[name] = expected(name, model, partition.X, own, weight, groups, self.cv, seed)
+        self.y_hat_, self.w_hat_, self.z_hat_ = found.values()
+        self.arms_, self._axes = told.arms, (told.y_is_column, told.w_is_column)
+        self._moments = Moments(told.y.shape[1], told.w.shape[1], told.z is not None)
+        self._observed = {"y": told.y, "w": told.w, "z": told.z, "weight": weight, "groups": groups}
+        rest = told.y - self.y_hat_, told.w - self.w_hat_, None if told.z is None else told.z - self.z_hat_
+        moments = self._moments.of(*rest)
+        if not np.isfinite(moments).all():
+            raise ValueError("y and treatment have products that are beyond the range of float64; rescale them")
+        self._warn_of_overlap(told, weight)
+        return super()._read([partition._replace(y=moments)])
+
+    def _nuisance_seed(self):
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _nuisance_forest(self):
+        """The forest that predicts outcomes and treatments where no other model is given."""
+        same = (
+            "max_features", "skip_constant_features", "feature_weights", "always_split_features", "method", "max_bins",
+            "categorical_features", "ordinal_features", "categorical_split", "n_jobs",
+        )  # fmt: skip
+        return RandomForestRegressor(
+            max(FEWEST_NUISANCE_TREES, self.n_estimators // 4), min_samples_leaf=5, max_samples=0.5,
+            bootstrap=self._sampling_asked(), honest=self.honest, **{name: getattr(self, name) for name in same},
+        )  # fmt: skip
+
+    def _warn_of_overlap(self, told, weight):
+        """Raise ValueError if there is nothing to compare; warn where rows have few to be compared with."""
+        kept = slice(None) if weight is None else weight > 0
+        for k, (w, w_hat) in enumerate(zip(told.w[kept].T, self.w_hat_[kept].T, strict=True)):
+            what = f"treatment {told.arms[k + 1]!r}" if told.arms is not None else "treatment" + f" {k}" * (told.w.shape[1] > 1)
+            if len(w) and (w == w[0]).all():
+                raise ValueError(f"{what} is {w[0]:g} in all rows; allowed are treatments that differ between rows")
+            if not np.isin(w, (0.0, 1.0)).all():
+                explained = 1.0 - np.square(w - w_hat).mean() / np.square(w - w.mean()).mean()
+                if explained > 1.0 - RARE:
+                    warn(
+                        f"X explains {explained:.1%} of the variance of {what}: little is left to tell its effect by. Is there a "
+                        "column among the features that follows from it?"
+                    )
+                continue
+            rare, sure = int((w_hat < RARE).sum()), int((w_hat > 1.0 - RARE).sum())
+            if rare or sure:
+                warn(
+                    f"{what}: of {len(w)} rows, {rare} have an expected share below {RARE:g} and {sure} one above "
+                    f"{1.0 - RARE:g}, and so have few rows to be compared with. Effects of these are uncertain, and averages over "
+                    'all rows too: average_effect(target="overlap") gives them little weight'
+                )
+
+    def _sampling_asked(self):
+        return GroupSampling(replace=False) if self._has_groups else RowSampling(replace=False)
+
+    def _make_criterion(self, objective, is_wide, n_draws):
+        least = count_samples(self.min_samples_leaf, n_draws, 1)
+        own = Heterogeneity(*objective.moments, self.alpha, self.imbalance_penalty, least, self.stabilize_splits)
+        return objective.make_criterion(own, is_wide)
+
+    @property
+    def n_outputs_(self):
+        """Number of outcomes, which are the columns of y: int."""
+        check_is_fitted(self)
+        return self._moments.n_outcomes
+
+    def _effects_out_of_bag(self):
+        data = self._training_rows()
+
+        def make():
+            mean = intervals.moments_out_of_bag(self.forest_, data.X, count_threads(self.n_jobs))
+            return self.forest_.objective.moments.effects(mean)
+
+        return self._of_given_rows(self._derived("effects", make))
+
+    def _of_given_rows(self, found):
+        """What is known of the training rows, as an array of all rows that `fit` was given: NaN for those of weight 0."""
+        n_given, numbers = self._numbers_of_kept_rows()
+        if numbers is None:
+            return found
+        of_all = np.full((n_given, *found.shape[1:]), np.nan)
+        of_all[numbers] = found
+        return of_all
+
+    def predict_interval(self, X=None, level=0.95):
+        """Predict an interval for each row that is meant to hold the effect.
+
+        It is normal, with a variance that the little bags of trees (`ci_group_size`) tell, by the delta method. It holds the
+        effect as often as it says if trees have no bias, which honest ones have little of where the effect does not change much
+        within their leaves; that is less true the fewer rows there are, and the more features an effect depends on.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features), optional
+            Rows with the columns of the training data. None means the training rows, each as predicted by the trees that left
+            it out.
+        level : float, default=0.95
+            The share of effects that the intervals are meant to cover, above 0 and below 1.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2) or (n_rows, ..., 2), dtype float64
+            The lower and the upper end of each interval, of each effect that `predict` returns. NaN where there is no effect, and
+            for training rows that fewer than two whole bags left out.
+
+        Raises
+        ------
+        ValueError
+            If the forest has fewer than two bags, `level` is not as described, or X is None and the training rows were not kept.
+        """
+        check_is_fitted(self)
+        level = check_number("level", level, Real, "numbers above 0 and below 1", lambda n: 0 < n < 1)
+        size = bag_size(self.forest_.plans[0])
+        if size == 1 or self.forest_.n_trees < 2 * size:
+            raise ValueError(
+                f"intervals need two bags of trees or more; this forest has {self.forest_.n_trees} trees, and was fitted with "
+                f"ci_group_size={self.ci_group_size}; allowed are numbers from 2"
+            )
+        rows = self._training_rows().X if X is None else self._checked_rows(X)
+        found = intervals.effects_and_variances(self.forest_, rows, count_threads(self.n_jobs), X is None)
+        ends = self._shaped(intervals.ends_of(*found, level))
+        return self._of_given_rows(ends) if X is None else ends
