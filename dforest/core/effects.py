@@ -17,6 +17,8 @@ import numpy as np
 
 from dforest.core.sampling import checked_integer
 
+NONE = 2.0**-40  # a covariance of this share of what it is the difference of is none: what rounding leaves of 0
+
 
 class Moments(NamedTuple):
     """Which moments a row has.
@@ -85,8 +87,15 @@ class Moments(NamedTuple):
         ndarray of shape (n_rows, K, M), dtype float64
             NaN where treatments, or instruments, do not vary enough to tell.
         """
-        y, w, z, zy, zw = self.parts(mean)
-        return solved(zw - z[:, :, None] * w[:, None, :], zy - z[:, :, None] * y[:, None, :])
+        y, _, z, zy, _ = self.parts(mean)
+        return self._solved(mean, zy - z[:, :, None] * y[:, None, :])
+
+    def _solved(self, mean, b):
+        """What the covariances of instruments with treatments, given means of moments, must be multiplied by to get b."""
+        _, w, z, _, zw = self.parts(mean)
+        product = z[:, :, None] * w[:, None, :]
+        least = NONE * (np.abs(zw) + np.abs(product)).max(axis=(1, 2))
+        return solved(zw - product, b, least)
 
     def linearised(self, mean, effects, own):
         """By how much parts of a sample move the effects, to first order: as if each part were all that a forest consists of.
@@ -103,7 +112,7 @@ class Moments(NamedTuple):
         -------
         ndarray of shape (n_rows, n_parts, K, M), dtype float64
         """
-        y, w, z, _, zw = (part[:, None] for part in self.parts(mean))
+        y, w, z, _, _ = (part[:, None] for part in self.parts(mean))
         own_y, own_w, own_z, own_zy, own_zw = self.parts(own)
         tau = effects[:, None]
         level = y - _times(w[..., None, :], tau)[..., 0, :]
@@ -112,9 +121,8 @@ class Moments(NamedTuple):
         of_levels = own_y - _times(own_w[..., None, :], tau)[..., 0, :] - level
         score = of_effects - z[..., :, None] * of_levels[..., None, :]
         K, (n_rows, n_parts) = self.n_treatments, score.shape[:2]
-        covariance = (zw - z[..., :, None] * w[..., None, :])[:, 0]
         flat = np.moveaxis(score, 1, 2).reshape(n_rows, K, n_parts * self.n_outcomes)
-        return np.moveaxis(solved(covariance, flat).reshape(n_rows, K, n_parts, self.n_outcomes), 2, 1)
+        return np.moveaxis(self._solved(mean, flat).reshape(n_rows, K, n_parts, self.n_outcomes), 2, 1)
 
 
 def _times(a, b):
@@ -122,13 +130,15 @@ def _times(a, b):
     return sum(a[..., :, j, None] * b[..., None, j, :] for j in range(a.shape[-1]))
 
 
-def solved(a, b):
+def solved(a, b, least):
     """The x for which a x = b, for many small systems, by elimination with row pivots.
 
     Parameters
     ----------
     a : ndarray of shape (n, K, K), dtype float64
     b : ndarray of shape (n, K, m), dtype float64
+    least : ndarray of shape (n,), dtype float64
+        Pivots of at most this magnitude are taken for 0.
 
     Returns
     -------
@@ -142,7 +152,7 @@ def solved(a, b):
             pivot = column + np.abs(both[:, column:, column]).argmax(axis=1)
             chosen = np.take_along_axis(both, pivot[:, None, None], axis=1)[:, 0]
             both[np.arange(len(both)), pivot] = both[:, column]
-            both[:, column] = chosen / np.where(chosen[:, column] == 0.0, np.nan, chosen[:, column])[:, None]
+            both[:, column] = chosen / np.where(np.abs(chosen[:, column]) > least, chosen[:, column], np.nan)[:, None]
             for row in range(K):
                 if row != column:
                     both[:, row] -= both[:, row, column, None] * both[:, column]

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.metrics import r2_score
 from twins.naive import flatten
-from twins.outputs import grow_outputs
+from twins.outputs import grow_outputs, nodes_of
 from twins.sampling import twin_of
 
 from dforest import (
@@ -100,10 +100,6 @@ def test_a_tree_is_that_of_the_twin(criterion, method, n, n_outputs, seed, weigh
         own = [v for v, is_leaf in zip(value, leaf, strict=True) if is_leaf]
         np.testing.assert_array_equal(trees.leaf_value[trees.leaf_row[leaf]], own)
         np.testing.assert_allclose(trees.leaf_impurity[trees.leaf_row[leaf]], twin["impurity"][leaf], rtol=1e-12)
-
-
-def nodes_of(tree):
-    return [tree] if tree.feature < 0 else [tree, *nodes_of(tree.left), *nodes_of(tree.right)]
 
 
 @pytest.mark.parametrize("method", ["hist", "dense"])

@@ -91,8 +91,11 @@ def score_of_outputs(criterion, outputs, sides, unit):
     return total / float(len(outputs))
 
 
-def best_split_of_outputs(draws, columns, order, max_features, outputs, criterion, unit, min_draws, min_weight):
-    """The best split of a node by trying every cut; None if there is none. Parameters as of `best_split`."""
+def best_split_of_outputs(draws, columns, order, max_features, score_of_sides, min_draws, min_weight):
+    """The best split of a node by trying every cut; None if there is none. Parameters as of `best_split`.
+
+    score_of_sides : given the draws of the left and of the right side, the score of a cut; None: it is not allowed
+    """
     best, n_counted = None, 0
     whole = statistic([draw._replace(target=0) for draw in draws], 1)
     for feature in order:
@@ -111,7 +114,7 @@ def best_split_of_outputs(draws, columns, order, max_features, outputs, criterio
                 words = [statistic([draw._replace(target=0) for draw in side], 1) for side in sides]
                 if min(words[0][0], words[1][0]) < min_draws or min(float(words[0][1]), float(words[1][1])) < min_weight:
                     continue
-                score = score_of_outputs(criterion, outputs, sides, unit)
+                score = score_of_sides(sides)
                 if score is None:
                     continue
                 if found is None or (score, evenness(score, words[0], whole)) > rank:
@@ -178,7 +181,8 @@ def grow_outputs(X, y, *, criterion, method, n_classes=None, max_bins=256, sampl
                 or math.ldexp(float(w), -shift) < 2.0 * min_weight_fraction_leaf * root_weight
                 or (impurity_threshold > 0.0 and mixed < impurity_threshold)):
             split = best_split_of_outputs(
-                draws, columns, feature_order(n_features, seed, node_key), max_features or n_features, outputs, criterion, unit,
+                draws, columns, feature_order(n_features, seed, node_key), max_features or n_features,
+                lambda sides: score_of_outputs(criterion, outputs, sides, unit),
                 max(1, min_samples_leaf), math.ldexp(min_weight_fraction_leaf * root_weight, shift),
             )  # fmt: skip
         if (split is not None and min_impurity_decrease > 0.0
@@ -197,3 +201,8 @@ def grow_outputs(X, y, *, criterion, method, n_classes=None, max_bins=256, sampl
         return node
 
     return grow(root, ROOT_KEY, 0, 0)
+
+
+def nodes_of(tree):
+    """A node, and all below it, in preorder: list of Node."""
+    return [tree] if tree.feature < 0 else [tree, *nodes_of(tree.left), *nodes_of(tree.right)]
