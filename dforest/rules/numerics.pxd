@@ -24,6 +24,7 @@ cdef extern from "rules/numerics.h" nogil:
     double df_entropy_term(double x)
     int64_t df_floor_mean(int64_t low, int64_t high, int64_t weight)
     double df_offset_sum(int64_t low, int64_t high, int64_t weight, int64_t mean)
+    double df_ratio_unit(int64_t weight_left, int64_t weight)
     int64_t df_without_last_bits(int64_t x, int32_t by)
     int32_t df_scale_exponent(double largest, int bits)
     double df_midpoint(double lo, double hi, int is_float32)

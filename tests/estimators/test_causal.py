@@ -73,11 +73,12 @@ def test_a_tree_is_that_of_the_twin(kind, method, n, seed, weights, stabilizes, 
         loops.use()
     trees = forest.forest_
     limits["min_samples_leaf"] = min(limits["min_samples_leaf"], n)
+    least = limits.pop("min_samples_leaf")
     moments = trees.objective.moments.of(y, w, z)
     tree = grow_effects(
         X, moments, KINDS[kind], method=method, alpha=alpha, imbalance_penalty=penalty, stabilizes=stabilizes,
-        sample_weight=weight, seed=int(trees.seeds[0]), sampling=twin_of(trees.plans[0]), least=limits["min_samples_leaf"],
-        **limits,
+        sample_weight=weight, seed=int(trees.seeds[0]), sampling=twin_of(trees.plans[0]), least=least,
+        min_samples_leaf=least * (1 + stabilizes), **limits,
     )  # fmt: skip
     value = [node.value for node in nodes_of(tree)]
     for node in nodes_of(tree):

@@ -141,6 +141,8 @@ class NodeOfEffects:
             d_left, squares_left, above_left = (self.sum_of(3 * k + j, sides[0]) for j in range(3))
             if min(above_left, above - above_left, w_left - above_left, w_right - (above - above_left)) < least:
                 return None
+            if self.alpha == 0.0 and self.penalty == 0.0:
+                continue
             size = squares - d * d / w
             size_left = squares_left - d_left * d_left / w_left
             size_right = (squares - squares_left) - (d - d_left) * (d - d_left) / w_right

@@ -25,6 +25,9 @@ cdef class Heterogeneity(MultiOutput):
     cdef double* rest
     cdef double* unit                     # what an integer stands for: a power of two
     cdef double* covariance               # [n_treatments, n_read] of instruments with what is read, in units of the integers
+    cdef double* column_unit              # [n_outputs] of columns that bound cuts: what sums are in units of, above `origin`
+    cdef double* column_origin
+    cdef double* column_total             # their sums over the node
     cdef double* room
     cdef df_quantiser* quantisers         # [n_read]
     cdef int64_t* whole                   # [n_read] the mean, rounded down
@@ -35,6 +38,7 @@ cdef class Heterogeneity(MultiOutput):
     cdef void read(self, const Node* node) noexcept nogil
     cdef void add_up(self, const Node* node) noexcept nogil
     cdef bint solve(self) noexcept nogil
+    cdef void measure_bounds(self) noexcept nogil
     cdef void relabel(self, const Node* node) noexcept nogil
     # Whether a cut leaves enough of each treatment on both sides; if so, what it costs to be uneven. OUT penalty
     cdef bint is_stable(self, const int64_t* left, const int64_t* total, double* penalty) noexcept nogil

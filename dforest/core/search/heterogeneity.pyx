@@ -33,7 +33,8 @@ from dforest.core.loops cimport loops
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.outputs cimport Output
 from dforest.rules.node cimport df_choose_scale, df_quantised, df_quantiser_of
-from dforest.rules.numerics cimport df_add_product, df_big_floor, df_big_product, df_offset_sum, df_sum_value
+from dforest.rules.numerics cimport df_add_product, df_big_floor, df_big_product, df_offset_sum, df_ratio_unit, df_sum_value
+from dforest.rules.outputs cimport df_square_term
 
 from dforest.core.search.regression import SquaredError
 
@@ -84,7 +85,7 @@ cdef class Heterogeneity(MultiOutput):
         self.n_read = M + K + K * self.is_instrumental
         self.first_instrument = self.n_read - K
         self.n_moments = self.n_read + M * K + K * K
-        self.room = <double*> calloc(5 * self.n_read + K * self.n_read, sizeof(double))
+        self.room = <double*> calloc(5 * self.n_read + K * self.n_read + 3 * self.n_outputs, sizeof(double))
         self.quantisers = <df_quantiser*> calloc(self.n_read, sizeof(df_quantiser))
         self.whole = <int64_t*> calloc(self.n_read, sizeof(int64_t))
         self.sums = <df_exact_sum*> calloc(self.n_read, sizeof(df_exact_sum))
@@ -96,6 +97,8 @@ cdef class Heterogeneity(MultiOutput):
         self.lowest, self.highest = self.room, self.room + self.n_read
         self.mean_read, self.unit = self.room + 2 * self.n_read, self.room + 3 * self.n_read
         self.rest, self.covariance = self.room + 4 * self.n_read, self.room + 5 * self.n_read
+        self.column_unit = self.covariance + K * self.n_read
+        self.column_origin, self.column_total = self.column_unit + self.n_outputs, self.column_unit + 2 * self.n_outputs
         return self
 
     def __dealloc__(self):
@@ -148,6 +151,7 @@ cdef class Heterogeneity(MultiOutput):
             node.records[i].target = <int32_t> <uint32_t> i
         if not node.is_pure:
             self.requantise_weights(node)
+            self.measure_bounds()
         return 0
 
     cdef void read(self, const Node* node) noexcept nogil:
@@ -311,10 +315,26 @@ cdef class Heterogeneity(MultiOutput):
             (<Criterion> self.each[0].criterion).leaf_value(&part, out + c)
         return 0
 
+    cdef int join_node(self, const Node* node, Criterion other) except -1 nogil:
+        MultiOutput.join_node(self, node, other)
+        self.measure_bounds()
+        return 0
+
+    cdef void measure_bounds(self) noexcept nogil:
+        """Set what the sums of columns that bound cuts, of an open node, are made of."""
+        cdef Py_ssize_t o
+        cdef const Output* output
+        for o in range(self.n_scored, self.n_outputs):
+            output = &self.each[o]
+            self.column_unit[o] = ldexp(1.0, -output.scale.exponent)
+            self.column_origin[o] = output.scale.centre + ldexp(<double> self.mean[o], -output.scale.exponent)
+
     cdef Py_ssize_t best_cut(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* score) noexcept nogil:
-        cdef Py_ssize_t i, m, first = 0, best = -1
+        cdef Py_ssize_t i, m, o, first = 0, best = -1
         cdef double scores[CUTS]
         cdef double highest = -1.0, penalty = 0.0, found
+        for o in range(self.n_scored, self.n_outputs):
+            self.column_total[o] = self.sum_of(o, total)
         while first < n:
             m = min(<Py_ssize_t> CUTS, n - first)
             self.score_each(left + first * self.n_words, m, total, scores)
@@ -334,16 +354,27 @@ cdef class Heterogeneity(MultiOutput):
         score[0] = highest
         return best
 
+    cdef void score_each(self, const int64_t* left, Py_ssize_t n, const int64_t* total, double* scores) noexcept nogil:
+        """Scores by the pseudo-outcomes; a single one has a loop of its own, whose lanes are those of `df_score_of_lanes`."""
+        cdef Py_ssize_t i, word = self.each[0].first
+        cdef double w = <double> total[1], rest = self.remainder[0], factor = self.factor[0], n_columns = <double> self.n_outputs
+        if self.n_scored > 1 or self.is_wide:
+            MultiOutput.score_each(self, left, n, total, scores)
+            return
+        for i in range(n):
+            scores[i] = (df_square_term(w, <double> left[word], <double> left[1], rest, factor)
+                         / df_ratio_unit(left[1], total[1]) / n_columns)
+            left += self.n_words
+
     cdef double sum_of(self, Py_ssize_t o, const int64_t* statistic) noexcept nogil:
         """The sum of weight times a column, over the draws of a statistic."""
-        cdef const Output* output = &self.each[o]
+        cdef Py_ssize_t first = self.each[o].first
         cdef double around
         if self.is_wide:
-            around = df_offset_sum(statistic[output.first], statistic[output.first + 1], statistic[1], self.mean[o])
+            around = df_offset_sum(statistic[first], statistic[first + 1], statistic[1], self.mean[o])
         else:
-            around = <double> statistic[output.first]
-        return (<double> statistic[1] * (output.scale.centre + ldexp(<double> self.mean[o], -output.scale.exponent))
-                + ldexp(around, -output.scale.exponent))
+            around = <double> statistic[first]
+        return <double> statistic[1] * self.column_origin[o] + around * self.column_unit[o]
 
     cdef bint is_stable(self, const int64_t* left, const int64_t* total, double* penalty) noexcept nogil:
         cdef Py_ssize_t k, o
@@ -353,14 +384,16 @@ cdef class Heterogeneity(MultiOutput):
         penalty[0] = 0.0
         for k in range(self.n_treatments):
             o = self.n_scored + BOUNDS * k
-            above = self.sum_of(o + 2, total)
+            above = self.column_total[o + 2]
             above_left = self.sum_of(o + 2, left)
             if (above_left < least or above - above_left < least or w_left - above_left < least
                     or w_right - (above - above_left) < least):
                 return False
-            d = self.sum_of(o, total)
+            if self.alpha == 0.0 and self.imbalance_penalty == 0.0:
+                continue
+            d = self.column_total[o]
             d_left = self.sum_of(o, left)
-            squares = self.sum_of(o + 1, total)
+            squares = self.column_total[o + 1]
             squares_left = self.sum_of(o + 1, left)
             size = squares - d * d / w
             size_left = squares_left - d_left * d_left / w_left

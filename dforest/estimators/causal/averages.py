@@ -12,6 +12,7 @@ from dforest.estimators.data.given import given_numbers, given_values
 from dforest.estimators.randomness import check_random_state
 
 TARGETS = "all", "treated", "control", "overlap"
+LEAST_SHARE = 0.01  # expected shares of an arm count as this in scores, if they are less
 N_HALVES = 200  # half-samples of a standard error
 
 
@@ -80,12 +81,19 @@ class AverageEffects:
         n_given, numbers = self._numbers_of_kept_rows()
         return np.arange(n_given) if numbers is None else numbers
 
+    def _shares(self):
+        """The expected treatments of kept rows, those of 0 and 1 as shares that are not beyond `LEAST_SHARE`."""
+        kept = self._kept()
+        w, w_hat = self._observed["w"][kept], self.w_hat_[kept]
+        is_share = np.isin(w, (0.0, 1.0)).all(axis=0)
+        return np.where(is_share, np.clip(w_hat, LEAST_SHARE, 1.0 - LEAST_SHARE), w_hat)
+
     def _rows(self, outcome, treatment):
         """The `_Rows` of an effect, given numbers."""
         kept, told = self._kept(), self._observed
         return _Rows(
             self._effects_out_of_bag()[kept, treatment, outcome], told["y"][kept, outcome], told["w"][kept, treatment],
-            self.y_hat_[kept, outcome], self.w_hat_[kept, treatment],
+            self.y_hat_[kept, outcome], self._shares()[:, treatment],
             None if told["weight"] is None else told["weight"][kept],
             None if told["groups"] is None else told["groups"][kept],
         )  # fmt: skip
@@ -133,7 +141,7 @@ class AverageEffects:
     def _compliance(self):
         """The debiasing weights of instruments of 0 and 1, by their effects on the treatment."""
         kept, told = self._kept(), self._observed
-        z, z_hat = told["z"][kept, 0], self.z_hat_[kept, 0]
+        z, z_hat = told["z"][kept, 0], np.clip(self.z_hat_[kept, 0], LEAST_SHARE, 1.0 - LEAST_SHARE)
         if not np.isin(z, (0.0, 1.0)).all():
             raise ValueError("scores of an instrumental forest need an instrument of 0 and 1; this one has other numbers")
         weight, groups = (None if told[of] is None else told[of][kept] for of in ("weight", "groups"))
@@ -170,6 +178,7 @@ class AverageEffects:
         tau + (W - e) / (e (1 - e)) (Y - m - (W - e) tau) [1]_. For a dose, e (1 - e) is replaced by the variance of W - e, which a
         forest expects. With an instrument Z of 0 and 1, and z expected of it, it is
         tau + (Z - z) / (z (1 - z) d) (Y - m - (W - e) tau), where d is the effect of Z on W, by another causal forest [2]_.
+        Expected shares e and z count as .01 if they are less, and as .99 if they are more.
 
         References
         ----------
@@ -194,9 +203,9 @@ class AverageEffects:
                 f"scores are for one treatment, or for arms without an instrument; this forest has {n_treatments} treatments"
             )
         kept, rows = self._kept(), self._rows(outcome, 0)
-        w, w_hat = self._observed["w"][kept], self.w_hat_[kept]
+        w, w_hat = self._observed["w"][kept], self._shares()
         arm = np.where(w.any(axis=1), w.argmax(axis=1) + 1, 0)
-        share = np.column_stack([1.0 - w_hat.sum(axis=1), w_hat])
+        share = np.column_stack([np.maximum(1.0 - w_hat.sum(axis=1), LEAST_SHARE), w_hat])
         return scores.of_arms(self._effects_out_of_bag()[kept][:, :, outcome], rows.y, arm, rows.y_hat, share)
 
     def average_effect(self, target="all", subset=None, *, outcome=0, treatment=None):

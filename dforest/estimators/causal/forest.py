@@ -5,6 +5,7 @@ then grown like those of several outputs, by a criterion of their own (`dforest.
 moments, from which effects follow (`dforest.core.effects`).
 """
 
+from dataclasses import replace
 from numbers import Real
 
 import numpy as np
@@ -165,7 +166,7 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
             if own is None or given is not None:
                 found[name] = given
                 continue
-            model = self._nuisance_forest() if model is None else model
+            model = self._nuisance_forest(honest=name != "outcome_model") if model is None else model
             found[name] = expected(name, model, partition.X, own, weight, groups, self.cv, seed)
         self.y_hat_, self.w_hat_, self.z_hat_ = found.values()
         self.arms_, self._axes = told.arms, (told.y_is_column, told.w_is_column)
@@ -181,15 +182,19 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
     def _nuisance_seed(self):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _nuisance_forest(self):
-        """The forest that predicts outcomes and treatments where no other model is given."""
+    def _nuisance_forest(self, honest=False):
+        """The forest that predicts outcomes and treatments where no other model is given.
+
+        Treatments are hard to tell from features, or there would be no effect to be found, so that what forests say of them varies
+        more than it should; honest ones are wrong by less.
+        """
         same = (
             "max_features", "skip_constant_features", "feature_weights", "always_split_features", "method", "max_bins",
             "categorical_features", "ordinal_features", "categorical_split", "n_jobs",
         )  # fmt: skip
         return RandomForestRegressor(
             max(FEWEST_NUISANCE_TREES, self.n_estimators // 4), min_samples_leaf=5, max_samples=0.5,
-            bootstrap=self._sampling_asked(), honest=self.honest, **{name: getattr(self, name) for name in same},
+            bootstrap=self._sampling_asked(), honest=honest, **{name: getattr(self, name) for name in same},
         )  # fmt: skip
 
     def _warn_of_overlap(self, told, weight):
@@ -222,6 +227,11 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
         least = count_samples(self.min_samples_leaf, n_draws, 1)
         own = Heterogeneity(*objective.moments, self.alpha, self.imbalance_penalty, least, self.stabilize_splits)
         return objective.make_criterion(own, is_wide)
+
+    def _rules(self, n_rows, n_draws):
+        rules = super()._rules(n_rows, n_draws)
+        # Where there are enough draws above a mean, and enough others, there are twice as many.
+        return replace(rules, min_samples_leaf=2 * rules.min_samples_leaf) if self.stabilize_splits else rules
 
     @property
     def n_outputs_(self):

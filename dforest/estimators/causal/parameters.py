@@ -18,7 +18,7 @@ def _as_of_forests(name, **changes):
     return replace(entry, of=CAUSAL, **changes)
 
 
-def _model(name, of):
+def _model(name, of, kind):
     return Parameter(
         name,
         "estimator or None",
@@ -26,16 +26,16 @@ def _model(name, of):
         [HasMethods(["fit", "predict"]), None],
         f"""Regressor that predicts {of} from X, whose predictions of rows that it was not fitted on are taken off. A forest
         of dforest predicts out of bag; any other estimator is fitted `cv` times, each time without some of the rows. None means
-        a `RandomForestRegressor` of a quarter as many trees, and at least 50.""",
+        a `RandomForestRegressor` of a quarter as many {kind}trees, and at least 50.""",
         of=CAUSAL,
         group=NUISANCES,
     )
 
 
 _MODELS = (
-    _model("outcome_model", "an outcome"),
-    _model("treatment_model", "a treatment, or of labels whether a row is in an arm,"),
-    _model("instrument_model", "an instrument"),
+    _model("outcome_model", "an outcome", ""),
+    _model("treatment_model", "a treatment, or of labels whether a row is in an arm,", "honest "),
+    _model("instrument_model", "an instrument", "honest "),
 )
 
 # Where "auto" is no value.
@@ -101,7 +101,8 @@ CAUSAL_PARAMETERS = (
         5,
         [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="neither")],
         """Least number of draws on each side of a split whose treatment, or instrument, is above the mean of the node, and
-        least number of others: of treated rows and of untreated ones, if a row is treated or not. A float, above 0 and below 1,
+        least number of others: of treated rows and of untreated ones, if a row is treated or not. So each side has at least twice
+        as many. A float, above 0 and below 1,
         is a share of the tree's draws, rounded up. In an honest tree, a leaf that fewer rows of the other half reach goes.""",
         of=CAUSAL,
         group=SHAPE,
