@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 import dforest.estimators.auto.auto
 import dforest.estimators.boosting.boosting
 import dforest.estimators.boosting.ranker
+import dforest.estimators.causal.forest
 import dforest.estimators.forest.embedding
 import dforest.estimators.forest.forest
 import dforest.estimators.forest.isolation
@@ -84,6 +85,46 @@ class AutoForestRegressor(dforest.estimators.auto.auto.AutoForestRegressor):
         warm_start: bool = False,
         random_state: int | np.random.RandomState | np.random.Generator | None = None,
         n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class CausalForest(dforest.estimators.causal.forest.CausalForest):
+    """A causal forest: how the effect of a treatment on an outcome depends on features."""
+
+    def __init__(
+        self,
+        n_estimators: int = 500,
+        *,
+        outcome_model: Any | None = None,
+        treatment_model: Any | None = None,
+        instrument_model: Any | None = None,
+        cv: int = 5,
+        max_features: Literal["log2", "sqrt"] | int | float | None = None,
+        alpha: float = 0.05,
+        imbalance_penalty: float = 0.0,
+        stabilize_splits: bool = True,
+        skip_constant_features: bool = True,
+        feature_weights: ArrayLike | Mapping[Any, Any] | None = None,
+        always_split_features: ArrayLike | None = None,
+        method: Literal["dense", "hist"] = "hist",
+        max_bins: int = 256,
+        max_depth: int | None = None,
+        max_leaf_nodes: Literal[0] | int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 5,
+        min_weight_fraction_leaf: float = 0.0,
+        max_samples: int | float = 0.5,
+        honest: bool = True,
+        honest_fraction: float = 0.5,
+        ci_group_size: int = 2,
+        categorical_features: Literal["auto", "from_dtype"] | ArrayLike | None = "from_dtype",
+        ordinal_features: Literal["from_dtype"] | ArrayLike | None = "from_dtype",
+        categorical_split: Literal["auto", "one_hot", "order", "subset"] = "auto",
+        keep_training_data: bool = True,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
+        warm_start: bool = False,
         verbose: int | bool = 0,
     ) -> None: ...
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from dforest.estimators.auto.predictions import BlendedClasses, BlendedNumbers, BlendPredictions, check_blend
 from dforest.estimators.boosting.predictions import BoostedClasses, BoostedNumbers, BoostedRanks, RawPredictions
+from dforest.estimators.causal.predictions import EffectPredictions
 from dforest.estimators.data.given import check_number
 from dforest.estimators.data.ranges import count_outside
 from dforest.estimators.data.tables import read_table
@@ -200,6 +201,9 @@ class _ServedOutlierForest(OutlierPredictions, _ServedTrees): ...
 class _ServedSurvivalTrees(SurvivalPredictions, _ServedTrees): ...
 
 
+class _ServedCausalForest(EffectPredictions, _ServedTrees): ...
+
+
 class _ServedBoostedClassifier(BoostedClasses, RawPredictions, _ServedTrees): ...
 
 
@@ -220,6 +224,7 @@ _OF_ESTIMATORS = {
     _ServedBlendRegressor: "AutoForestRegressor",
     _ServedBoostedClassifier: "HistGradientBoostingClassifier",
     _ServedBoostedRegressor: "HistGradientBoostingRegressor",
+    _ServedCausalForest: "CausalForest",
     _ServedClassifier: "DecisionTreeClassifier ExtraTreeClassifier ExtraTreesClassifier RandomForestClassifier",
     _ServedOutlierForest: "IsolationForest",
     _ServedRanker: "HistGradientBoostingRanker",

@@ -82,6 +82,9 @@ FOLDERS = {
         "estimators", "estimators.data", "estimators.forest", "estimators.results", "estimators.targets",
     },
     "estimators.auto": {"estimators", "estimators.boosting", "estimators.data", "estimators.forest"},
+    "estimators.causal": {
+        "estimators", "estimators.auto", "estimators.data", "estimators.forest", "estimators.results", "estimators.targets",
+    },
     "inspection": set(),
     "inspection.report": {"inspection"},
     "inspection.table": {"inspection"},

@@ -48,6 +48,7 @@ MODELS = [
     *(("HistGradientBoostingRegressor", ROUNDS | {"loss": loss, "quantile": 0.3}, "numbers", ("predict",)) for loss in LINKS),
     ("HistGradientBoostingRegressor", ROUNDS | {"loss": "poisson", "n_bags": 2}, "columns", ("predict",)),
     *(("HistGradientBoostingRanker", ROUNDS | {"loss": loss}, "queries", ("predict",)) for loss in ("lambdarank", "pairwise")),
+    ("CausalForest", FEW, "effects", ("predict",)),
     ("IsolationForest", FEW | {"contamination": 0.1}, "none", ("predict", "score_samples", "decision_function")),
     ("IsolationForest", FEW | {"extension_level": 1}, "none", ("predict", "score_samples", "decision_function")),
     *((name, {"random_state": 0}, "times", TIMES) for name in ("SurvivalTree", "ExtraSurvivalTree")),
@@ -73,7 +74,7 @@ def targets_of(rng, kind, frame):
     return {
         "classes": three, "numbers": numbers, "texts": np.array(["low", "mid", "high"])[three], "none": None,
         "labels": np.column_stack([three > 0, three > 1]), "many classes": np.arange(n) % 70, "one class": np.zeros(n, int),
-        "two classes": three > 1, "columns": np.column_stack([numbers, 2 * numbers + 1]), "queries": three,
+        "two classes": three > 1, "columns": np.column_stack([numbers, 2 * numbers + 1]), "queries": three, "effects": numbers,
         "times": np.column_stack([rng.random(n) < 0.7, numbers]),
     }[kind]  # fmt: skip
 
@@ -85,7 +86,8 @@ def fitted(name, parameters, target, rng, frame, as_array=False):
     X, y = frame.drop(columns=["town", "size"]).to_numpy(np.float32) if as_array else frame, targets_of(rng, target, frame)
     if as_array and name.startswith("AutoForest"):
         X = X.astype(float)
-    return model.fit(X, y, qid=np.arange(len(frame)) // 10) if target == "queries" else model.fit(X, y)
+    more = {"queries": {"qid": np.arange(len(frame)) // 10}, "effects": {"treatment": np.arange(len(frame)) % 2}}
+    return model.fit(X, y, **more.get(target, {}))
 
 
 def assert_same(found, expected):
@@ -120,7 +122,7 @@ def test_predictions_have_the_bits_of_the_estimator(name, parameters, target, me
             assert_same(served.predict_survival_function(rows, **given), model.predict_survival_function(rows, **given))
         if name.startswith("Hist"):
             assert_same(served.predict(rows, n_iter=2), model.predict(rows, n_iter=2))
-        if not name.startswith("Auto") and parameters.get("calibration") is None:
+        if not name.startswith(("Auto", "Causal")) and parameters.get("calibration") is None:
             rows = np.ascontiguousarray(rows) if as_array else rows
             assert_same(served.predictor(2).predict(rows), model.predictor().predict(rows))
 

@@ -83,6 +83,8 @@ CALLBACKS = {
     "live votes": lambda folder: OutOfBagPlateau(rounds=1, tolerance=0.9),
     "live scores": lambda folder: OutOfBagPlateau("r2", rounds=2, tolerance=0.9),
     "isolation, live votes": lambda folder: OutOfBagPlateau(rounds=1, tolerance=0.9),
+    "causal, live votes": lambda folder: OutOfBagPlateau(rounds=1, tolerance=0.9),
+    "causal, checkpoint": lambda folder: Checkpoint(folder / uuid4().hex, every=2),
     "memory limit": lambda folder: MemoryLimit(2**30),
     "checkpoint": lambda folder: Checkpoint(folder / uuid4().hex, every=2),
     "bags, checkpoint": lambda folder: Checkpoint(folder / uuid4().hex, every=2),
@@ -189,6 +191,11 @@ def asked(feature, kind, folder):
     elif feature in ("isolation", "isolation, live votes"):
         name, own = "IsolationForest", {"n_estimators": 3, "method": "dense" if kind == DENSE else "hist"}
         parameters = [{}, {"contamination": 0.2, "max_features": 0.5, "categorical_features": [2]}, {"extension_level": 2}]
+    elif feature.startswith("causal"):
+        name, own = "CausalForest", {"n_estimators": 4, "method": "dense" if kind == DENSE else "hist"}
+        given = {"X": X, "y": Y, "treatment": np.arange(N) % 2}
+        parameters = [{}, {"categorical_features": [2], "honest": False}]
+        parameters = [{"random_state": None}] if feature == "causal, checkpoint" else parameters
     elif feature == "embedding":
         name, own = "RandomTreesEmbedding", {"n_estimators": 3, "method": "dense" if kind == DENSE else "hist"}
     else:
@@ -242,7 +249,7 @@ def asked(feature, kind, folder):
 
     def maker(chosen, name=name):
         def make(device=None):
-            model = getattr(dforest, name)(random_state=0, device=device, **{**own, **chosen})
+            model = getattr(dforest, name)(**{"random_state": 0, "device": device, **own, **chosen})
             return model.set_callbacks(CALLBACKS[feature](folder)) if feature in CALLBACKS else model
 
         return make
@@ -279,7 +286,7 @@ def fit_at(place, make, given):
     """The fitted models of a place, and the rows that each has."""
     if place != RANKS:
         return [(fitted(make("sycl" if place == DEVICE else None), given), slice(None))]
-    given = {"groups" if name == "qid" else name: values for name, values in given.items()}
+    given = {"groups" if name == "qid" else name: values for name, values in given.items() if name != "treatment"}
 
     def fit(communicator):
         pieces = [(i, slice(*CUT.edges[i : i + 2])) for i in np.flatnonzero(CUT.owner == communicator.rank)]

@@ -8,7 +8,7 @@ from importlib import import_module
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.estimators.results.calibration import check_uncalibrated
+from dforest.estimators.results.calibration import check_leaves_predict
 
 
 def to_onnx(self, *, dtype=np.float64, operators="exact", verify=True):
@@ -83,7 +83,7 @@ def to_onnx(self, *, dtype=np.float64, operators="exact", verify=True):
     ['label', 'probabilities']
     """
     check_is_fitted(self)
-    check_uncalibrated(self, "to_onnx")
+    check_leaves_predict(self, "to_onnx")
     return import_module("dforest.interchange.conversion.onnx").to_onnx(self, dtype, operators, verify)
 
 
@@ -130,7 +130,7 @@ def to_treelite(self, *, verify=True):
     5
     """
     check_is_fitted(self)
-    check_uncalibrated(self, "to_treelite")
+    check_leaves_predict(self, "to_treelite")
     return import_module("dforest.interchange.conversion.treelite").to_treelite(self, verify)
 
 
@@ -179,7 +179,7 @@ def to_shap(self, *, verify=True):
     5
     """
     check_is_fitted(self)
-    check_uncalibrated(self, "to_shap")
+    check_leaves_predict(self, "to_shap")
     return import_module("dforest.interchange.conversion.shap").to_shap(self, verify)
 
 
@@ -205,7 +205,7 @@ def onnx_shape_calculator(self):
     >>> [output.name for output in model.graph.output]
     ['label', 'probabilities']
     """
-    check_uncalibrated(self, "onnx_shape_calculator")
+    check_leaves_predict(self, "onnx_shape_calculator")
     return import_module("dforest.interchange.conversion.skl2onnx_converter").shape_calculator(self)
 
 
@@ -285,7 +285,7 @@ def to_c(self, path=None, *, prefix="model", verify=True):
     int iris_predict(const double *x)
     """
     check_is_fitted(self)
-    check_uncalibrated(self, "to_c")
+    check_leaves_predict(self, "to_c")
     return import_module("dforest.interchange.conversion.c").to_c(self, path, prefix, verify)
 
 
@@ -342,5 +342,5 @@ def to_sklearn(self, *, verify=True):
     True
     """
     check_is_fitted(self)
-    check_uncalibrated(self, "to_sklearn")
+    check_leaves_predict(self, "to_sklearn")
     return import_module("dforest.interchange.conversion.sklearn").to_sklearn(self, verify)

@@ -9,7 +9,7 @@ from importlib import import_module
 
 from dforest.backends import find_device, functions_for, is_on_device
 from dforest.config import queue_of
-from dforest.estimators.results.calibration import check_uncalibrated
+from dforest.estimators.results.calibration import check_leaves_predict
 
 
 class TreePredictions:
@@ -47,7 +47,7 @@ class TreePredictions:
         True
         """
         self._check_fitted()
-        check_uncalibrated(self, "predictor")
+        check_leaves_predict(self, "predictor")
         encoder = self._row_encoder() if self._features.names is not None else None
         return self.forest_.predictor(getattr(self, "voting", "soft"), n_threads, encoder)
 

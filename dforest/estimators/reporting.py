@@ -9,7 +9,7 @@ from numbers import Integral
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.estimators.data.given import check_number
-from dforest.estimators.results.calibration import check_uncalibrated
+from dforest.estimators.results.calibration import check_leaves_predict
 
 
 def report(self, X=None, y=None, *, path=None, scoring=None, output=None, verbose=0):
@@ -69,7 +69,7 @@ def report(self, X=None, y=None, *, path=None, scoring=None, output=None, verbos
     >>> RandomForestClassifier(oob_score=True, random_state=0).fit(X, y).report(X, y).save("iris.html")  # doctest: +SKIP
     """
     check_is_fitted(self)
-    check_uncalibrated(self, "report")
+    check_leaves_predict(self, "report")
     n_outputs = self.forest_.objective.n_outputs
     if n_outputs > 1 and output is None:
         raise ValueError(

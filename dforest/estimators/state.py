@@ -8,7 +8,7 @@ import numpy as np
 
 from dforest.core.forest.arrays import Forest
 from dforest.estimators.data.features import Features
-from dforest.estimators.kinds import Classifier, SurvivalTrees
+from dforest.estimators.kinds import CausalTrees, Classifier, SurvivalTrees
 from dforest.estimators.results.calibration import check_calibration
 from dforest.estimators.results.survival import LeafCurves
 
@@ -60,6 +60,8 @@ def check_state(estimator, state):
         if not isinstance(state.get("_curves"), LeafCurves):
             raise TypeError(f"_curves is {state.get('_curves')!r}; in a fitted estimator it is a LeafCurves")
         state["_curves"].check(forest)
+    if isinstance(estimator, CausalTrees):
+        _check_effects(state, objective)
     classes = state.get("classes_")
     if objective.baseline is not None:  # of boosted trees; one sum is a score that two classes share, or that of the only class
         _check_trees_per_iteration(state.get("n_trees_per_iteration_"), objective.n_trees_per_iteration, forest.n_trees)
@@ -76,6 +78,27 @@ def check_state(estimator, state):
         _check_equal("n_classes_", state.get("n_classes_", n_classes), n_classes)
     elif objective.baseline is not None:
         _check_equal("n_trees_per_iteration_", objective.n_sums, 1)
+
+
+def _check_effects(state, objective):
+    """Raise unless what a causal forest knows of outcomes and treatments fits its objective."""
+    moments, told = getattr(objective, "moments", None), state.get("_observed")
+    if moments is None:
+        raise ValueError(f"forest_ has {objective!r}; that of a causal forest is an EffectObjective")
+    if told is None:  # of what is served, which knows no rows
+        return
+    _check_equal("_moments", state.get("_moments"), moments)
+    n_rows = len(told["y"])
+    widths = {"y": moments.n_outcomes, "w": moments.n_treatments, "z": moments.n_treatments * moments.is_instrumental}
+    for key, width in widths.items():
+        for name, array in ((f"_observed[{key!r}]", told.get(key)), (f"{key}_hat_", state.get(f"{key}_hat_"))):
+            _check_equal(f"the shape of {name}", np.shape(array) if width else array, (n_rows, width) if width else None)
+    for key in ("weight", "groups"):
+        if told.get(key) is not None:
+            _check_equal(f"the shape of _observed[{key!r}]", np.shape(told[key]), (n_rows,))
+    arms = state.get("arms_")
+    if arms is not None:
+        _check_equal("the number of arms_", len(arms), moments.n_treatments + 1)
 
 
 def _check_outputs(estimator, state, objective):

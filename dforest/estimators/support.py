@@ -15,7 +15,7 @@ from dforest.config import queue_of
 from dforest.core.search.criteria import OF_KERNELS
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.data.fits import instance_of
-from dforest.estimators.kinds import BoostedTrees, SurvivalTrees
+from dforest.estimators.kinds import BoostedTrees, CausalTrees, SurvivalTrees
 
 PROCESSOR, DEVICE, RANKS = PLACES = "the processor", "a device", "several ranks"
 HIST, DENSE, BOOSTING = KINDS = "forests, hist", "forests, dense", "boosted trees"
@@ -145,10 +145,27 @@ def _isolation(fit):
     return f"{type(fit.estimator).__name__}" if fit.estimator._own_criterion() == "path_length" else None
 
 
-def _isolation_votes(fit):
+def _causal(fit):
+    return f"{type(fit.estimator).__name__}" if isinstance(fit.estimator, CausalTrees) else None
+
+
+def _causal_votes(fit):
+    return f"a callback that looks at out-of-bag errors, of {_causal(fit)}" if _causal(fit) and _looks_at_votes(fit) else None
+
+
+def _causal_checkpoint(fit):
+    seed = fit.estimator.random_state
+    goes_on = any(type(callback).__name__ == "Checkpoint" for callback in getattr(fit.estimator, "_skl_callbacks", ()))
+    return f"Checkpoint with random_state={seed!r}, of {_causal(fit)}" if _causal(fit) and goes_on and not isinstance(seed, int) else None
+
+
+def _looks_at_votes(fit):
     callbacks = getattr(fit.estimator, "_skl_callbacks", ())
-    looks = any({"live votes", "live scores"} & set(getattr(callback, "needs", ())) for callback in callbacks)
-    return f"a callback that looks at out-of-bag errors, of {_isolation(fit)}" if _isolation(fit) and looks else None
+    return any({"live votes", "live scores"} & set(getattr(callback, "needs", ())) for callback in callbacks)
+
+
+def _isolation_votes(fit):
+    return f"a callback that looks at out-of-bag errors, of {_isolation(fit)}" if _isolation(fit) and _looks_at_votes(fit) else None
 
 
 def _several_outputs(fit):
@@ -227,6 +244,9 @@ FEATURES = {
     "survival": Feature("survival times: `RandomSurvivalForest`", _survival, FORESTS),
     "isolation": Feature("`IsolationForest`", _isolation, FORESTS),
     "isolation, live votes": Feature("`IsolationForest`, with callbacks: `OutOfBagPlateau`", _isolation_votes, FORESTS),
+    "causal": Feature("`CausalForest`", _causal, FORESTS),
+    "causal, live votes": Feature("`CausalForest`, with callbacks: `OutOfBagPlateau`", _causal_votes, FORESTS),
+    "causal, checkpoint": Feature("`CausalForest`, with callbacks: `Checkpoint`, without a seed", _causal_checkpoint, FORESTS),
     "embedding": Feature("`RandomTreesEmbedding`", kinds=FORESTS),
     "offset": Feature("offsets", kinds=(BOOSTING,)),
     "early stopping": Feature("early stopping", kinds=(BOOSTING,)),
@@ -264,6 +284,11 @@ REFUSALS = [
     Refusal("isolation", (DEVICE,), "the length of a path is no code for kernels", "RandomTreesEmbedding, for random trees",
             FORESTS),
     Refusal("isolation, live votes", _EVERYWHERE, "outliers have no errors", "other callbacks", FORESTS),
+    Refusal("causal", (DEVICE, RANKS), "each node computes effects from all of its rows, for which there is no code there",
+            "estimators for classes or numbers", FORESTS),
+    Refusal("causal, checkpoint", _EVERYWHERE, "what is expected of outcomes would be found anew with another seed",
+            "an int as random_state", FORESTS),
+    Refusal("causal, live votes", _EVERYWHERE, "effects have no errors that rows would tell", "other callbacks", FORESTS),
     Refusal("honest, monotonic", _EVERYWHERE, "rows that have not chosen the splits may break the constraints",
             "monotonic_cst=None, or honest=False", FORESTS),
     Refusal("honest, label order", _EVERYWHERE, "rows that fill leaves would order labels too",

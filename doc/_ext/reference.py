@@ -19,6 +19,8 @@ NAMED = {
     "dforest.PartialDependenceDisplay": "from_estimator",
     "dforest.OutOfBagCurveDisplay": "from_estimator plot",
     "dforest.ShapValues": "explanation",
+    "dforest.estimators.causal.scores.Estimate": "interval",
+    "dforest.estimators.causal.scores.Coefficients": "as_dict",
     "dforest.core.forest.arrays.Forest": "tree as_dict depths node_table right_child leaf_row payload_of subset_of "
     "tests_by_feature impurity_decrease leaf_class cut_back predictor row_counts",
     "dforest.core.predict.predictor.Predictor": "predict predict_class",
@@ -69,6 +71,8 @@ _ABOUT = {
     "guide_isolation guide_methods sampling guide_columns": "IsolationForest",
     "guide_survival guide_methods sampling guide_columns": "RandomSurvivalForest ExtraSurvivalTrees",
     "guide_survival guide_methods guide_columns": "SurvivalTree ExtraSurvivalTree",
+    "guide_causal guide_methods sampling guide_columns": "CausalForest",
+    "guide_causal": "estimators.causal.scores.Estimate estimators.causal.scores.Coefficients estimators.causal.averages.Ranking",
     "guide_survival": "criterion.LogRank criterion.LogRankScore",
     "guide_choice": "export_text export_graphviz plot_tree",
     "guide_importances": "ImportanceDisplay PartialDependenceDisplay corrected_importance importance_pvalues "

@@ -21,7 +21,7 @@ WITHOUT_FIT = {
 }  # fmt: skip
 OF_NO_TARGET = {"feature_importances_", "oob_importance", "oob_local_importance"}  # an isolation forest lacks these
 X, Y = np.random.default_rng(0).normal(size=(12, 3)), np.arange(12) % 2
-ARGUMENTS = {"y": Y, "path": "model", "q": 0.5, "n": 1, "features": [0]}
+ARGUMENTS = {"y": Y, "priorities": Y, "path": "model", "q": 0.5, "n": 1, "features": [0]}
 
 
 def members(kind):

@@ -28,7 +28,7 @@ GRADES = np.arange(N) % 3, np.arange(N) % 4
 # Arguments by the names of parameters; all others are as they are by default.
 ARGUMENTS = {
     "X": X, "features": [0], "q": 0.5, "qid": QUERIES, "verify": False, "inplace": False, "scoring": None, "n_repeats": 1,
-    "random_state": 0, "output": None, "horizon": 1.0,
+    "random_state": 0, "output": None, "horizon": 1.0, "priorities": X[:, 0],
 }  # fmt: skip
 MISSING = {name for name in ("onnx", "treelite") if find_spec(name) is None}
 
@@ -56,6 +56,7 @@ def fits_of(kind):
         given["bootstrap"] = True
     given = {name: value for name, value in given.items() if name in known}
     queries = {"qid": QUERIES} if "Ranker" in kind.__name__ else {}
+    queries = {"treatment": np.arange(N) % 2} if "Causal" in kind.__name__ else queries
     first, other = (kind(**given).fit(rows, y, **queries) for rows, y in zip((X, OTHER), targets_of(kind), strict=True))
     return first, other
 

@@ -20,17 +20,18 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.utils._param_validation import Hidden, Interval, InvalidParameterError, Options, make_constraint
+from sklearn.utils._param_validation import HasMethods, Hidden, Interval, InvalidParameterError, Options, make_constraint
 
 import dforest
 from dforest.estimators.auto.parameters import BLEND_PARAMETERS
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.entries import Parameter
+from dforest.estimators.causal.parameters import CAUSAL_PARAMETERS
 from dforest.estimators.families import FAMILIES, FORESTS, WORDS
 from dforest.estimators.forest.ensemble import ForestClassifier
 from dforest.estimators.forest.tree import _with_check_input
-from dforest.estimators.kinds import RankingTrees, SurvivalTrees
+from dforest.estimators.kinds import CausalTrees, RankingTrees, SurvivalTrees
 from dforest.estimators.parameters import PARAMETERS
 
 FILE = Path(__file__).with_name("parameters.json")
@@ -38,6 +39,7 @@ X_IRIS, Y_IRIS = load_iris(return_X_y=True)
 ESTIMATORS = [
     dforest.AutoForestClassifier,
     dforest.AutoForestRegressor,
+    dforest.CausalForest,
     dforest.DecisionTreeClassifier,
     dforest.DecisionTreeRegressor,
     dforest.ExtraSurvivalTree,
@@ -56,7 +58,7 @@ ESTIMATORS = [
     dforest.RandomTreesEmbedding,
     dforest.SurvivalTree,
 ]
-ENTRIES = PARAMETERS + BOOSTING_PARAMETERS + BLEND_PARAMETERS
+ENTRIES = PARAMETERS + BOOSTING_PARAMETERS + BLEND_PARAMETERS + CAUSAL_PARAMETERS
 ALL = pytest.mark.parametrize("kind", ESTIMATORS)
 
 
@@ -73,6 +75,8 @@ def described(constraint):
         return f"{type(constraint).__name__} {', '.join(options)}{deprecated}"
     if isinstance(constraint, Hidden):
         return f"hidden {described(constraint.constraint)}"
+    if isinstance(constraint, HasMethods):
+        return f"object with {' and '.join(constraint.methods)}"
     if isinstance(constraint, type):
         return f"instance of {constraint.__name__}"
     return "callable" if constraint is callable else repr(constraint)
@@ -264,8 +268,9 @@ def test_attributes_that_are_described_are_there(kind):
     if getattr(model, "_candidates", None):
         model.set_params(max_features="auto")
     y = np.column_stack([Y_IRIS, X_IRIS[:, 0]]).clip(0, [1, 9]) if isinstance(model, SurvivalTrees) else Y_IRIS
-    queries = {"group": [15] * 10} if isinstance(model, RankingTrees) else {}
-    model.fit(pd.DataFrame(X_IRIS, columns=list("abcd")), y, **queries)
+    told = {"group": [15] * 10} if isinstance(model, RankingTrees) else {}
+    told = {"treatment": np.arange(150) % 2} if isinstance(model, CausalTrees) else told
+    model.fit(pd.DataFrame(X_IRIS, columns=list("abcd")), y, **told)
     names = [name for entry, _, _ in described_in(kind, "Attributes") for name in entry.split(", ")]
     assert len(names) == len(set(names)) and ("forest_" in names or "estimators_" in names)
     for name in names:
@@ -278,7 +283,7 @@ def test_attributes_that_are_described_are_there(kind):
 def test_words_of_a_family(kind):
     """What a limit of size counts: draws of a forest's trees, rows of a single one."""
     text = {name: doc for name, _, doc in described_in(kind, "Parameters")}
-    draws = "bootstrap" in text
+    draws = "bootstrap" in text or issubclass(kind, CausalTrees)
     if "min_samples_leaf" in text:
         assert ("number of draws" in text["min_samples_leaf"]) == draws
         assert ("number of rows" in text["min_samples_leaf"]) != draws

@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 
 import numpy as np
-from sklearn.utils._param_validation import Hidden, Interval, Options
+from sklearn.utils._param_validation import HasMethods, Hidden, Interval, Options
 
 import dforest
 from dforest.core.boost.loss import Loss
@@ -63,7 +63,7 @@ def allowed(constraint):
         return [f"type[{PUBLIC[next(iter(constraint.options))]}]"]
     if isinstance(constraint, Options):
         return [f"Literal[{', '.join(map(literal, sorted(constraint.options, key=str)))}]"]
-    return NAMED[constraint]
+    return ["Any"] if isinstance(constraint, HasMethods) else NAMED[constraint]
 
 
 def annotation(constraints, default):

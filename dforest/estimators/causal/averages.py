@@ -25,6 +25,16 @@ class Ranking(NamedTuple):
         The rank-weighted average effect: 0 if priorities tell nothing of effects.
     share, gain : ndarray of shape (n_rows,)
         The curve: the shares of rows of highest priority, and by how much their mean effect is above that of all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest import CausalForest
+    >>> X, treatment = np.arange(200.0)[:, None] / 200, np.arange(200) % 2
+    >>> forest = CausalForest(50, random_state=0).fit(X, X[:, 0] * treatment, treatment=treatment)
+    >>> ranking = forest.rank_average_effect(X[:, 0])
+    >>> bool(ranking.estimate.estimate > 0)
+    True
     """
 
     estimate: scores.Estimate

@@ -102,7 +102,6 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
     monotonic_cst = None
     oob_score = False
     variable_importance = None
-    warm_start = False
 
     @with_hints
     def fit(
@@ -145,18 +144,19 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
         ValueError
             If a parameter or the data are not as described; the estimator is then left as it was.
         """
-        if y is None:
-            raise ValueError("y=None: a causal forest requires y to be passed, but the target y is None")
-        told = Observations.read(y, treatment, instrument, y_hat, w_hat, z_hat)
+        told = y, treatment, instrument, y_hat, w_hat, z_hat
         return self._fit_partitions(lambda rank: [Partition(rank, X, told, sample_weight, groups)])
 
     def _read(self, partitions):
         """See `TreeEstimator`: what is expected is taken off."""
         (partition,) = partitions
-        told, seed = partition.y, self._nuisance_seed()
+        told, seed = Observations.read(*partition.y), self._nuisance_seed()
         weight = None if partition.sample_weight is None else np.asarray(partition.sample_weight, np.float64)
         groups = None if partition.groups is None else np.asarray(partition.groups)
         self._has_groups = groups is not None
+        observed = {"y": told.y, "w": told.w, "z": told.z, "weight": weight, "groups": groups}
+        if self.warm_start and "forest_" in self.__dict__:
+            told = self._known(told, observed)
         found = {}
         for name, own, given, model in (
             ("outcome_model", told.y, told.y_hat, self.outcome_model),
@@ -169,15 +169,27 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
             model = self._nuisance_forest(honest=name != "outcome_model") if model is None else model
             found[name] = expected(name, model, partition.X, own, weight, groups, self.cv, seed)
         self.y_hat_, self.w_hat_, self.z_hat_ = found.values()
-        self.arms_, self._axes = told.arms, (told.y_is_column, told.w_is_column)
+        self.arms_ = told.arms
         self._moments = Moments(told.y.shape[1], told.w.shape[1], told.z is not None)
-        self._observed = {"y": told.y, "w": told.w, "z": told.z, "weight": weight, "groups": groups}
+        self._observed = observed
         rest = told.y - self.y_hat_, told.w - self.w_hat_, None if told.z is None else told.z - self.z_hat_
         moments = self._moments.of(*rest)
         if not np.isfinite(moments).all():
             raise ValueError("y and treatment have products that are beyond the range of float64; rescale them")
         self._warn_of_overlap(told, weight)
         return super()._read([partition._replace(y=moments)])
+
+    def _known(self, told, observed):
+        """What a fit is told, with the expectations of the fit that it goes on from. Raises ValueError if rows are others."""
+        for name, value in observed.items():
+            known = self._observed[name]
+            if (value is None) != (known is None) or value is not None and not np.array_equal(value, known):
+                what = {"w": "treatment", "z": "instrument", "weight": "sample_weight"}.get(name, name)
+                raise ValueError(
+                    f"{what} is another than that of the trees which warm_start=True goes on with; allowed is the same, or "
+                    "warm_start=False"
+                )
+        return told._replace(y_hat=self.y_hat_, w_hat=self.w_hat_, z_hat=self.z_hat_)
 
     def _nuisance_seed(self):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -201,7 +213,7 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
         """Raise ValueError if there is nothing to compare; warn where rows have few to be compared with."""
         kept = slice(None) if weight is None else weight > 0
         for k, (w, w_hat) in enumerate(zip(told.w[kept].T, self.w_hat_[kept].T, strict=True)):
-            what = f"treatment {told.arms[k + 1]!r}" if told.arms is not None else "treatment" + f" {k}" * (told.w.shape[1] > 1)
+            what = f"treatment {told.arms.tolist()[k + 1]!r}" if told.arms is not None else "treatment" + f" {k}" * (told.w.shape[1] > 1)
             if len(w) and (w == w[0]).all():
                 raise ValueError(f"{what} is {w[0]:g} in all rows; allowed are treatments that differ between rows")
             if not np.isin(w, (0.0, 1.0)).all():

@@ -134,5 +134,5 @@ CAUSAL_PARAMETERS = (
         `predict_interval` of training rows, and `forest_weights`. The copies are pickled with the forest.""",
         group=ESTIMATES,
     ),
-    *(_as_of_forests(name) for name in ("random_state", "n_jobs", "device", "verbose")),
+    *(_as_of_forests(name) for name in ("random_state", "n_jobs", "device", "warm_start", "verbose")),
 )

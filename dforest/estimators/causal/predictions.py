@@ -11,10 +11,11 @@ class EffectPredictions(CausalTrees):
     """What makes `TreePredictions` those of effects."""
 
     def _shaped(self, effects):
-        """Effects, an array of shape (n_rows, n_treatments, n_outcomes, ...), with the axes that y and treatment had."""
+        """Effects, an array of shape (n_rows, n_treatments, n_outcomes, ...), without axes of one treatment or outcome."""
+        n_outcomes, n_treatments, _ = self.forest_.objective.moments
         found = np.moveaxis(effects, 2, 1)
-        found = found[:, 0] if self._axes[0] else found
-        return np.take(found, 0, axis=1 if self._axes[0] else 2) if self._axes[1] else found
+        found = found[:, :, 0] if n_treatments == 1 else found
+        return found[:, 0] if n_outcomes == 1 else found
 
     @with_hints
     def predict(self, X=None):
@@ -32,7 +33,7 @@ class EffectPredictions(CausalTrees):
         Returns
         -------
         ndarray of shape (n_rows,), dtype float64
-            Effects, in units of the outcome by units of the treatment. If y had several columns, or two axes, the shape is
+            Effects, in units of the outcome by units of the treatment. If y had several columns, the shape is
             (n_rows, n_outcomes), and if the treatment had, or more than two labels, there is another axis behind, of length
             n_treatments. NaN where the treatment does not vary among the rows that trees compare with, or, of training rows, where
             all trees drew the row.

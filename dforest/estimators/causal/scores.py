@@ -30,8 +30,9 @@ class Estimate:
     Examples
     --------
     >>> from dforest.estimators.causal.scores import Estimate
-    >>> Estimate(1.0, 0.5).interval()
-    (0.0200..., 1.9799...)
+    >>> low, high = Estimate(1.0, 0.5).interval()
+    >>> round(low, 3), round(high, 3)
+    (0.02, 1.98)
     """
 
     estimate: float
@@ -52,6 +53,15 @@ class Coefficients:
     names : list of str
     estimate, standard_error, statistic, pvalue : ndarray of float64
         The statistic is the estimate over its standard error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest.estimators.causal.scores import regression
+    >>> x = np.arange(8.0)
+    >>> found = regression(["constant", "x"], np.column_stack([np.ones(8), x]), 2 * x + [1, 0, 1, 0, 1, 0, 1, 0])
+    >>> found.estimate.round(2).tolist()
+    [0.67, 1.95]
     """
 
     names: list

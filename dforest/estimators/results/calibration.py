@@ -11,6 +11,8 @@ from importlib import import_module
 
 import numpy as np
 
+from dforest.estimators.kinds import CausalTrees
+
 MOST_FLOOR, MOST_ADDED = 1e-3, 0.05  # what is added to the share of a class, and to all of them together: at most
 LEAST_POWER, MOST_POWER = 0.1, 10.0  # of 1 / T
 VALUES_AT_ONCE = 1 << 20  # of the shares of some rows
@@ -80,8 +82,13 @@ def _softmax(logs, power):
     return scaled / scaled.sum(axis=1, keepdims=True)
 
 
-def check_uncalibrated(estimator, method):
-    """Raise ValueError if a forest is calibrated, and a method is about the shares that trees vote for alone."""
+def check_leaves_predict(estimator, method):
+    """Raise ValueError if a forest predicts something else than means over trees, and a method is about these alone."""
+    if isinstance(estimator, CausalTrees) and "forest_" in vars(estimator):
+        raise ValueError(
+            f"{method} is about means over trees, but a causal forest predicts effects, which follow from several of them together; "
+            "allowed are predict, and save with serving.load"
+        )
     if "calibration_" in vars(estimator):
         raise ValueError(
             f'{method} is about means over trees, which calibration="oob" changes to other probabilities; allowed are forests '

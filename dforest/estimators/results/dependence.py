@@ -15,7 +15,7 @@ from dforest.core.threads import each
 from dforest.estimators.data.given import check_number
 from dforest.estimators.data.outputs import prediction_columns
 from dforest.estimators.data.validation import count_threads
-from dforest.estimators.results.calibration import check_uncalibrated
+from dforest.estimators.results.calibration import check_leaves_predict
 from dforest.estimators.results.shapley import check_tests
 
 
@@ -74,7 +74,7 @@ def partial_dependence(self, X, features, *, grid_resolution=100, percentiles=(0
     array([[120., 125., 171., 185., 220.]])
     """
     check_is_fitted(self)
-    check_uncalibrated(self, "partial_dependence")
+    check_leaves_predict(self, "partial_dependence")
     forest = self.forest_
     check_tests(forest)
     grid_resolution = check_number("grid_resolution", grid_resolution, Integral, "integers from 2", lambda n: n >= 2)

@@ -10,7 +10,7 @@ from dforest.core.predict.shapley import ShapleyForest
 from dforest.core.sparse_rows import SparseRows, dense
 from dforest.estimators.data.outputs import classes_of, prediction_columns
 from dforest.estimators.data.validation import count_threads
-from dforest.estimators.results.calibration import check_uncalibrated
+from dforest.estimators.results.calibration import check_leaves_predict
 from dforest.estimators.results.shap_values import ShapInteractionValues, ShapValues
 
 _BLOCK_VALUES = 2**23  # of rows whose values are made sparse together
@@ -166,7 +166,7 @@ def shap_interaction_values(self, X, background=None):
 def _explain(self, kind, X, background, sparse_output=False):
     """A result of a kind, `ShapValues` or `ShapInteractionValues`; for several outputs of classes a list of them."""
     check_is_fitted(self)
-    check_uncalibrated(self, "shap_values" if kind is ShapValues else "shap_interaction_values")
+    check_leaves_predict(self, "shap_values" if kind is ShapValues else "shap_interaction_values")
     forest, given = self.forest_, X
     check_tests(forest)
     X = self._checked_rows(X)

@@ -28,10 +28,11 @@ from dforest.interchange.storage import labels
 _RECORDS = {
     "dforest.core.boost.constraints": "Constraints",
     "dforest.core.draws": "Groups Strata",
+    "dforest.core.effects": "Moments",
     "dforest.core.halves": "HonestHalf LittleBags",
     "dforest.core.objective": (
-        "ClassObjective MultiOutputClassObjective MultiOutputNumberObjective MultiOutputSumObjective NumberObjective "
-        "PathObjective SumObjective SurvivalObjective"
+        "ClassObjective EffectObjective MultiOutputClassObjective MultiOutputNumberObjective MultiOutputSumObjective "
+        "NumberObjective PathObjective SumObjective SurvivalObjective"
     ),
     "dforest.core.sampling": "AllRows Bootstrap DrawnElsewhere Subsample WithLabelOrder",
     "dforest.core.sparse_rows": "SparseRows",
