@@ -68,7 +68,7 @@ class Moments(NamedTuple):
         return np.ascontiguousarray(np.hstack([y, w, *([] if z is None else [z]), *products]))
 
     def parts(self, moments):
-        """Y, W, Z, ZY' and ZW' of moments in the last axis, each as of `of`, the last two of shape (..., K, M) and (..., K, K)."""
+        """Y, W, Z, ZY' and ZW' of moments in the last axis; the last two have the shape (..., K, M) and (..., K, K)."""
         M, K = self.n_outcomes, self.n_treatments
         ends = np.cumsum([M, K, K * self.is_instrumental, K * M])
         y, w, z, zy, zw = np.split(moments, ends, axis=-1)

@@ -167,8 +167,8 @@ ATTRIBUTES = (
     Attribute(
         "feature_importances_",
         "ndarray of shape (n_features,)",
-        """How often features split nodes near the roots, scaled to sum 1: the shares of splits at depths 1 to 4, from 1 on for the
-        root, weighted by 1 / depth**2.""",
+        """How often features split nodes near the roots, scaled to sum 1: the shares of splits at depths 1 to 4, from 1 on for
+        the root, weighted by 1 / depth**2.""",
         CAUSAL,
     ),
     Attribute(

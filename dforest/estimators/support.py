@@ -8,7 +8,7 @@ at every place.
 """
 
 from collections.abc import Callable
-from numbers import Real
+from numbers import Integral, Real
 from typing import NamedTuple
 
 from dforest.config import queue_of
@@ -145,18 +145,23 @@ def _isolation(fit):
     return f"{type(fit.estimator).__name__}" if fit.estimator._own_criterion() == "path_length" else None
 
 
+_VOTING = "a callback that looks at out-of-bag errors"
+
+
 def _causal(fit):
     return f"{type(fit.estimator).__name__}" if isinstance(fit.estimator, CausalTrees) else None
 
 
 def _causal_votes(fit):
-    return f"a callback that looks at out-of-bag errors, of {_causal(fit)}" if _causal(fit) and _looks_at_votes(fit) else None
+    return f"{_VOTING}, of {_causal(fit)}" if _causal(fit) and _looks_at_votes(fit) else None
 
 
 def _causal_checkpoint(fit):
     seed = fit.estimator.random_state
+    if _causal(fit) is None or isinstance(seed, Integral):
+        return None
     goes_on = any(type(callback).__name__ == "Checkpoint" for callback in getattr(fit.estimator, "_skl_callbacks", ()))
-    return f"Checkpoint with random_state={seed!r}, of {_causal(fit)}" if _causal(fit) and goes_on and not isinstance(seed, int) else None
+    return f"Checkpoint with random_state={seed!r}, of {_causal(fit)}" if goes_on else None
 
 
 def _looks_at_votes(fit):
@@ -165,7 +170,7 @@ def _looks_at_votes(fit):
 
 
 def _isolation_votes(fit):
-    return f"a callback that looks at out-of-bag errors, of {_isolation(fit)}" if _isolation(fit) and _looks_at_votes(fit) else None
+    return f"{_VOTING}, of {_isolation(fit)}" if _isolation(fit) and _looks_at_votes(fit) else None
 
 
 def _several_outputs(fit):

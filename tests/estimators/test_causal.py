@@ -139,7 +139,8 @@ def same(one, other):
 
 @pytest.mark.parametrize("method", ["hist", "dense"])
 def test_threads_files_and_pickles_keep_the_bits(method, tmp_path):
-    told = {"treatment": np.array(["no", "pill", "shot"])[np.arange(N) % 3], "groups": GROUPS, "sample_weight": 1 + np.arange(N) % 3}
+    arms = np.array(["no", "pill", "shot"])[np.arange(N) % 3]
+    told = {"treatment": arms, "groups": GROUPS, "sample_weight": 1 + np.arange(N) % 3}
     alone = small(method=method).fit(X, np.column_stack([Y, X[:, 2]]), **told)
     threads = small(method=method, n_jobs=3).fit(X, np.column_stack([Y, X[:, 2]]), **told)
     threads.save(tmp_path / "model")
@@ -253,7 +254,7 @@ def test_average_effects_are_those_of_their_formulas(forest):
 
 def test_scores_of_two_arms_are_those_of_one_treatment():
     rng = np.random.default_rng(1)
-    tau, y, w, m, e = rng.normal(size=20), rng.normal(size=20), (rng.random(20) < 0.5) * 1.0, rng.normal(size=20), rng.uniform(0.2, 0.8, 20)
+    (tau, y, m), w, e = rng.normal(size=(3, 20)), (rng.random(20) < 0.5) * 1.0, rng.uniform(0.2, 0.8, 20)
     arms = of_arms(tau[:, None], y, w.astype(int), m, np.column_stack([1 - e, e]))
     np.testing.assert_allclose(arms[:, 0], doubly_robust(tau, y, w, m, e))
 
@@ -362,7 +363,7 @@ def test_what_is_wrong_is_named(told, message):
 def test_questions_that_are_wrong(forest):
     for ask, message in (
         (lambda: forest.average_effect("nobody"), "target='nobody'; allowed are 'all', 'treated', 'control', 'overlap'"),
-        (lambda: forest.average_effect(subset=np.zeros(N, bool)), "has no row of positive weight; allowed are subsets that have some"),
+        (lambda: forest.average_effect(subset=np.zeros(N, bool)), "has no row of positive weight; allowed are subsets that"),
         (lambda: forest.average_effect(subset=[1.5]), "allowed are a mask of the 400 training rows"),
         (lambda: forest.average_effect(outcome=1), "outcome=1; allowed are 0 to 0"),
         (lambda: forest.best_linear_projection(X[:5]), r"A has the shape \(5, 4\)"),

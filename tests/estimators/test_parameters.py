@@ -25,9 +25,9 @@ from sklearn.utils._param_validation import HasMethods, Hidden, Interval, Invali
 import dforest
 from dforest.estimators.auto.parameters import BLEND_PARAMETERS
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
+from dforest.estimators.causal.parameters import CAUSAL_PARAMETERS
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.entries import Parameter
-from dforest.estimators.causal.parameters import CAUSAL_PARAMETERS
 from dforest.estimators.families import FAMILIES, FORESTS, WORDS
 from dforest.estimators.forest.ensemble import ForestClassifier
 from dforest.estimators.forest.tree import _with_check_input

@@ -202,7 +202,7 @@ def grow_effects(X, moments, shape, *, method, alpha=0.05, imbalance_penalty=0.0
             order = feature_order(n_features, seed, node_key)
             split = best_split_of_outputs(draws, columns, order, max_features or n_features, own.score, min_samples_leaf, 0.0)
         if split is None:
-            node.value = [weights.in_mean([float(moments[d.row, c]) for d in draws], draws, fine) for c in range(moments.shape[1])]
+            node.value = [weights.in_mean([float(column[d.row]) for d in draws], draws, fine) for column in moments.T]
             node.impurity = 0.0
             return node
         node.feature, node.threshold, node.missing_left = split.feature, split.threshold, split.missing_left

@@ -18,8 +18,8 @@ first, and they alone are read here. They become integers at scales of the node'
 exact sums, whatever the order of the records; pseudo-outcomes are floats that depend on these and on the record. What follows is
 done by the criterion of several outputs, for which the pseudo-outcomes are targets.
 
-If the criterion `stabilizes`, three more columns for each instrument are added up: its distance d from the node's mean, d * d, and
-whether d is above 0. A cut is allowed if the weight of the draws above the mean, and of those that are not, is on both sides
+If the criterion `stabilizes`, three more columns for each instrument are added up: its distance d from the node's mean, d * d,
+and whether d is above 0. A cut is allowed if the weight of the draws above the mean, and of those that are not, is on both sides
 at least `least` times the mean weight of a draw, and if the sum of squares of d around its mean on each side is at least `alpha`
 times that of the node: so both sides can tell an effect.
 
@@ -70,7 +70,8 @@ cdef class Heterogeneity(MultiOutput):
 
     parameters = ("n_outcomes", "n_treatments", "is_instrumental", "alpha", "imbalance_penalty", "least", "stabilizes")
 
-    def __init__(self, n_outcomes, n_treatments, is_instrumental=False, alpha=0.05, imbalance_penalty=0.0, least=1, stabilizes=True):
+    def __init__(self, n_outcomes, n_treatments, is_instrumental=False, alpha=0.05, imbalance_penalty=0.0, least=1,
+                 stabilizes=True):
         self.n_outcomes, self.n_treatments, self.is_instrumental = n_outcomes, n_treatments, is_instrumental
         self.alpha, self.imbalance_penalty, self.least, self.stabilizes = alpha, imbalance_penalty, least, stabilizes
 
@@ -217,47 +218,47 @@ cdef class Heterogeneity(MultiOutput):
     cdef bint solve(self) noexcept nogil:
         """Find the effects in units of the integers, and for several treatments the inverse of their covariance with instruments.
 
-        Returns whether there are any. Of equations (2 a + b = 4, 2 a - b = 0) with rows of system [2, 1, 4, 1, 0], [2, -1, 0, 0, 1],
-        [1, 0, 1, .25, .25], [0, 1, 2, .5, -.5] are left: a = 1, b = 2.
+        Returns whether there are any. Of the equations 2 a + b = 4 and 2 a - b = 0, which are the rows [2, 1, 4, 1, 0] and
+        [2, -1, 0, 0, 1] of the system, [1, 0, 1, .25, .25] and [0, 1, 2, .5, -.5] are left: a = 1, b = 2.
         """
-        cdef Py_ssize_t k, l, j, p, K = self.n_treatments, M = self.n_outcomes, width = 2 * K + M
+        cdef Py_ssize_t k, t, j, p, K = self.n_treatments, M = self.n_outcomes, width = 2 * K + M
         cdef double* row
         cdef double* other
         cdef double factor, swapped
         for k in range(K):
             row = self.system + k * width
-            for l in range(K):
-                row[l] = self.covariance[k * self.n_read + M + l]
-                row[K + M + l] = 1.0 if k == l else 0.0
+            for t in range(K):
+                row[t] = self.covariance[k * self.n_read + M + t]
+                row[K + M + t] = 1.0 if k == t else 0.0
             for j in range(M):
                 row[K + j] = self.covariance[k * self.n_read + j]
-        for l in range(K):
-            p = l
-            for k in range(l + 1, K):
-                if fabs(self.system[k * width + l]) > fabs(self.system[p * width + l]):
+        for t in range(K):
+            p = t
+            for k in range(t + 1, K):
+                if fabs(self.system[k * width + t]) > fabs(self.system[p * width + t]):
                     p = k
-            row = self.system + l * width
+            row = self.system + t * width
             other = self.system + p * width
-            if not fabs(other[l]) >= SINGULAR:
+            if not fabs(other[t]) >= SINGULAR:
                 return False
             for j in range(width):
                 swapped = row[j]
                 row[j] = other[j]
                 other[j] = swapped
-            factor = row[l]
+            factor = row[t]
             for j in range(width):
                 row[j] /= factor
             for k in range(K):
                 other = self.system + k * width
-                factor = other[l]
-                if k != l:
+                factor = other[t]
+                if k != t:
                     for j in range(width):
                         other[j] -= factor * row[j]
         return True
 
     cdef void relabel(self, const Node* node) noexcept nogil:
         """Set the columns of all records."""
-        cdef Py_ssize_t i, j, k, l, m, K = self.n_treatments, M = self.n_outcomes, n = self.n_read, width = 2 * K + M
+        cdef Py_ssize_t i, j, k, t, m, K = self.n_treatments, M = self.n_outcomes, n = self.n_read, width = 2 * K + M
         cdef const int32_t* q
         cdef double* column
         cdef const double* row
@@ -268,8 +269,8 @@ cdef class Heterogeneity(MultiOutput):
             column = self.columns + i * self.n_outputs
             for m in range(M):
                 residual = <double> q[m] - self.mean_read[m]
-                for l in range(K):
-                    residual -= (<double> q[M + l] - self.mean_read[M + l]) * self.system[l * width + K + m]
+                for t in range(K):
+                    residual -= (<double> q[M + t] - self.mean_read[M + t]) * self.system[t * width + K + m]
                 for k in range(K):
                     row = self.system + k * width + K + M
                     if K == 1:

@@ -120,7 +120,8 @@ class AverageEffects:
             found = np.isin(kept, chosen)
         else:
             raise ValueError(
-                f"subset={subset!r:.100}; allowed are a mask of the {n_given} training rows, or numbers of rows from 0 to {n_given - 1}"
+                f"subset={subset!r:.100}; allowed are a mask of the {n_given} training rows, or numbers of rows from 0 to "
+                f"{n_given - 1}"
             )
         if not found.any():
             raise ValueError(f"subset={subset!r:.100} has no row of positive weight; allowed are subsets that have some")
@@ -185,8 +186,8 @@ class AverageEffects:
         Notes
         -----
         For a treatment W of 0 and 1, expected outcomes m, expected treatments e, and effects tau, the score is
-        tau + (W - e) / (e (1 - e)) (Y - m - (W - e) tau) [1]_. For a dose, e (1 - e) is replaced by the variance of W - e, which a
-        forest expects. With an instrument Z of 0 and 1, and z expected of it, it is
+        tau + (W - e) / (e (1 - e)) (Y - m - (W - e) tau) [1]_. For a dose, the variance of W - e, which a forest expects, takes
+        the place of e (1 - e). With an instrument Z of 0 and 1, and z expected of it, it is
         tau + (Z - z) / (z (1 - z) d) (Y - m - (W - e) tau), where d is the effect of Z on W, by another causal forest [2]_.
         Expected shares e and z count as .01 if they are less, and as .99 if they are more.
 
@@ -246,8 +247,8 @@ class AverageEffects:
 
         References
         ----------
-        .. [1] F. Li, K. L. Morgan, A. M. Zaslavsky, "Balancing covariates via propensity score weighting", Journal of the American
-           Statistical Association 113(521), 2018.
+        .. [1] F. Li, K. L. Morgan, A. M. Zaslavsky, "Balancing covariates via propensity score weighting", Journal of the
+           American Statistical Association 113(521), 2018.
         """
         if target not in TARGETS:
             raise ValueError(f"target={target!r}; allowed are {', '.join(map(repr, TARGETS))}")
@@ -263,7 +264,9 @@ class AverageEffects:
             found = scores.regression(["", ""], residuals, rows.y - rows.y_hat, rows.weight, rows.clusters)
             return scores.Estimate(float(found.estimate[1]), float(found.standard_error[1]))
         if not rows.is_binary or self._moments.n_treatments > 1 or self._moments.is_instrumental:
-            raise ValueError(f'target={target!r} needs one treatment of 0 and 1, without an instrument; allowed are "all" and "overlap"')
+            raise ValueError(
+                f'target={target!r} needs one treatment of 0 and 1, without an instrument; allowed are "all" and "overlap"'
+            )
         return scores.mean_of_some(*rows, of_treated=target == "treated")
 
     def best_linear_projection(self, A=None, subset=None, *, names=None, outcome=0, treatment=None):
@@ -297,7 +300,7 @@ class AverageEffects:
             variables = variables[:, None] if variables.ndim == 1 else variables
             if variables.shape[0] != len(self._observed["y"]) or not np.isfinite(variables).all():
                 raise ValueError(
-                    f"A has the shape {variables.shape}; allowed are finite numbers of the {len(self._observed['y'])} training rows"
+                    f"A has the shape {variables.shape}; allowed are finite numbers of {len(self._observed['y'])} training rows"
                 )
         names = [f"A{j + 1}" for j in range(variables.shape[1])] if names is None else list(names)
         if len(names) != variables.shape[1]:
@@ -308,8 +311,8 @@ class AverageEffects:
     def calibration_test(self, *, outcome=0, treatment=None):
         """Test whether the forest's effects are right on average, and whether they differ as the forest says.
 
-        Outcomes are regressed on the mean effect, and on how effects out of bag differ from it, both times the treatment, all with
-        what is expected taken off. If the forest is right, both coefficients are 1. If the second one is above 0, effects
+        Outcomes are regressed on the mean effect, and on how effects out of bag differ from it, both times the treatment, all
+        with what is expected taken off. If the forest is right, both coefficients are 1. If the second one is above 0, effects
         differ between rows, and the forest has found some of that.
 
         Parameters

@@ -115,8 +115,8 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
             Training rows: numbers or booleans, and in categorical columns text too (see
             `categorical_features`). NaN, None, NA, null and masked cells are missing values.
         y : array-like of shape (n_rows,) or (n_rows, n_outcomes)
-            Outcomes: finite numbers. Several outcomes share splits, which tell rows apart whose effects differ in any of them; they
-            should have about equal units.
+            Outcomes: finite numbers. Several outcomes share splits, which tell rows apart whose effects differ in any of them;
+            they should have about equal units.
         treatment : array-like of shape (n_rows,) or (n_rows, n_treatments)
             Treatments: 0 and 1, or booleans, for rows that are treated or not; finite numbers, such as a dose, or several columns
             of these; or labels, which are text, of arms, of which the first one in their order is the control.
@@ -130,8 +130,8 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
             The group of each row ("cluster"), as a label of any type. Trees then draw whole groups, and standard errors allow for
             rows of a group that depend on each other. None means that rows are independent.
         y_hat, w_hat, z_hat : array-like, optional
-            What is expected of outcomes, treatments and instruments given X: arrays of the shapes of these, or for labels of shape
-            (n_rows, n_arms - 1), made by models that were not fitted on the row. None means that `fit` finds them, by the
+            What is expected of outcomes, treatments and instruments given X: arrays of the shapes of these, or for labels of
+            shape (n_rows, n_arms - 1), made by models that were not fitted on the row. None means that `fit` finds them, by the
             parameters `outcome_model`, `treatment_model` and `instrument_model`.
 
         Returns
@@ -197,8 +197,8 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
     def _nuisance_forest(self, honest=False):
         """The forest that predicts outcomes and treatments where no other model is given.
 
-        Treatments are hard to tell from features, or there would be no effect to be found, so that what forests say of them varies
-        more than it should; honest ones are wrong by less.
+        Treatments are hard to tell from features, or there would be no effect to be found, so that what forests say of them
+        varies more than it should; honest ones are wrong by less.
         """
         same = (
             "max_features", "skip_constant_features", "feature_weights", "always_split_features", "method", "max_bins",
@@ -213,7 +213,9 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
         """Raise ValueError if there is nothing to compare; warn where rows have few to be compared with."""
         kept = slice(None) if weight is None else weight > 0
         for k, (w, w_hat) in enumerate(zip(told.w[kept].T, self.w_hat_[kept].T, strict=True)):
-            what = f"treatment {told.arms.tolist()[k + 1]!r}" if told.arms is not None else "treatment" + f" {k}" * (told.w.shape[1] > 1)
+            what = "treatment" + f" {k}" * (told.w.shape[1] > 1)
+            if told.arms is not None:
+                what = f"treatment {told.arms.tolist()[k + 1]!r}"
             if len(w) and (w == w[0]).all():
                 raise ValueError(f"{what} is {w[0]:g} in all rows; allowed are treatments that differ between rows")
             if not np.isin(w, (0.0, 1.0)).all():
@@ -228,8 +230,8 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
             if rare or sure:
                 warn(
                     f"{what}: of {len(w)} rows, {rare} have an expected share below {RARE:g} and {sure} one above "
-                    f"{1.0 - RARE:g}, and so have few rows to be compared with. Effects of these are uncertain, and averages over "
-                    'all rows too: average_effect(target="overlap") gives them little weight'
+                    f"{1.0 - RARE:g}, and so have few rows to be compared with. Effects of these are uncertain, and averages "
+                    'over all rows too: average_effect(target="overlap") gives them little weight'
                 )
 
     def _sampling_asked(self):

@@ -1,8 +1,8 @@
 """Effects of training rows by the trees that left them out, and how sure effects are, by little bags.
 
-To first order, the effects move with the moments of each tree (`Moments.linearised`); what that tells of the means of bags is what
-`dforest.estimators.results.intervals.mean_and_variance` says of any forest. This is the delta method of S. Athey, J. Tibshirani,
-S. Wager, "Generalized random forests", Annals of Statistics 47(2), 2019, section 4.
+To first order, the effects move with the moments of each tree (`Moments.linearised`); what that tells of the means of bags is
+what `dforest.estimators.results.intervals.mean_and_variance` says of any forest. This is the delta method of S. Athey,
+J. Tibshirani, S. Wager, "Generalized random forests", Annals of Statistics 47(2), 2019, section 4.
 """
 
 import numpy as np

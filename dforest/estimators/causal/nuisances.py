@@ -67,6 +67,7 @@ def _of_column(model, X, y, weight, groups, n_folds, seed):
         folds = GroupKFold(n_folds).split(kept, groups=groups[kept])
     found[:] = np.nan
     for inside, outside in folds:
-        again = fit(clone(model), _safe_indexing(rows, kept[inside]), y[kept[inside]], None if weight is None else weight[kept[inside]])
-        found[kept[outside]] = again.predict(_safe_indexing(rows, kept[outside]))
+        inside, outside = kept[inside], kept[outside]
+        again = fit(clone(model), _safe_indexing(rows, inside), y[inside], None if weight is None else weight[inside])
+        found[outside] = again.predict(_safe_indexing(rows, outside))
     return np.where(np.isnan(found), np.average(y, weights=weight), found)

@@ -86,7 +86,9 @@ def _arms(labels):
     except ValueError as error:
         raise ValueError(f"treatment: {error}") from None
     if len(arms) < 2:
-        raise ValueError(f"treatment has the label {arms.tolist()[0]!r} alone; allowed are two arms or more, of which the first is the control")
+        raise ValueError(
+            f"treatment has the label {arms.tolist()[0]!r} alone; allowed are two arms or more, of which the first is the control"
+        )
     return (number[:, None] == np.arange(1, len(arms))).astype(np.float64), arms
 
 

@@ -35,8 +35,8 @@ class EffectPredictions(CausalTrees):
         ndarray of shape (n_rows,), dtype float64
             Effects, in units of the outcome by units of the treatment. If y had several columns, the shape is
             (n_rows, n_outcomes), and if the treatment had, or more than two labels, there is another axis behind, of length
-            n_treatments. NaN where the treatment does not vary among the rows that trees compare with, or, of training rows, where
-            all trees drew the row.
+            n_treatments. NaN where the treatment does not vary among the rows that trees compare with, or, of training rows,
+            where all trees drew the row.
 
         Raises
         ------

@@ -7,8 +7,8 @@ tau, it is
     tau + (W - e) / (e (1 - e)) (Y - m - (W - e) tau)
 
 (J. M. Robins, A. Rotnitzky, L. P. Zhao, "Estimation of regression coefficients when some regressors are not always observed",
-JASA 89(427), 1994; S. Athey, S. Wager, "Estimating treatment effects with causal forests: an application", Observational Studies 5,
-2019). Standard errors are robust to heteroscedasticity (HC3), and to clusters (CR3), which are the groups of rows.
+JASA 89(427), 1994; S. Athey, S. Wager, "Estimating treatment effects with causal forests: an application", Observational Studies
+5, 2019). Standard errors are robust to heteroscedasticity (HC3), and to clusters (CR3), which are the groups of rows.
 
 Everything here works on one effect of each row, as arrays of shape (n_rows,).
 """
@@ -130,8 +130,7 @@ def by_cluster(values, clusters):
     """Sums over clusters; None: each row is one."""
     if clusters is None:
         return values
-    number = np.unique(clusters, return_inverse=True)[1]
-    return np.stack([np.bincount(number, column) for column in values.T], axis=1) if values.ndim == 2 else np.bincount(number, values)
+    return np.bincount(np.unique(clusters, return_inverse=True)[1], values)
 
 
 def mean(scores, weight, clusters):
@@ -240,8 +239,8 @@ def rank_average_estimate(scores, priorities, weight, clusters, target, n_resamp
     """A rank-weighted average effect, with the standard error of half-samples: `Estimate`.
 
     The spread of the estimates from halves of the clusters, drawn without replacement, is that of the estimate from all:
-    S. Yadlowsky, S. Fleming, N. Shah, E. Brunskill, S. Wager, "Evaluating treatment prioritization rules via rank-weighted average
-    treatment effects", JASA 120(549), 2025, section 3.
+    S. Yadlowsky, S. Fleming, N. Shah, E. Brunskill, S. Wager, "Evaluating treatment prioritization rules via rank-weighted
+    average treatment effects", JASA 120(549), 2025, section 3.
     """
     number = np.arange(len(scores)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     n = int(number.max()) + 1

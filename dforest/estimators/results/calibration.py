@@ -86,7 +86,7 @@ def check_leaves_predict(estimator, method):
     """Raise ValueError if a forest predicts something else than means over trees, and a method is about these alone."""
     if isinstance(estimator, CausalTrees) and "forest_" in vars(estimator):
         raise ValueError(
-            f"{method} is about means over trees, but a causal forest predicts effects, which follow from several of them together; "
+            f"{method} is about means over trees, but a causal forest predicts effects, which follow from several of these; "
             "allowed are predict, and save with serving.load"
         )
     if "calibration_" in vars(estimator):
