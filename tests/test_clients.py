@@ -156,6 +156,7 @@ def test_skops_types_are_enough(name, options):
         estimator = getattr(dforest, name)(random_state=0, **options)
         estimator.set_params(**{size: 4 for size in ("n_estimators", "max_iter") if size in estimator.get_params()})
         queries = {f"{name.lower()}__group": [len(Y)]} if "Ranker" in name else {}
+        queries = {f"{name.lower()}__treatment": np.arange(len(Y)) % 2} if "Causal" in name else queries
         pipeline = make_pipeline(StandardScaler(), estimator).fit(X, y, **queries)
         again = skops.io.loads(skops.io.dumps(pipeline), trusted=dforest.skops_types())
         act = "transform" if name == "RandomTreesEmbedding" else "predict"
