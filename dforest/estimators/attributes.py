@@ -183,7 +183,7 @@ ATTRIBUTES = (
         "dict",
         """Values of the parameters that are "auto", as the last `fit` has chosen them out of bag. It is there only if there are
         such parameters.""",
-        FORESTS - SURVIVAL,
+        FORESTS - SURVIVAL | CAUSAL,
     ),
     Attribute(
         "selection_",
@@ -192,8 +192,9 @@ ATTRIBUTES = (
         values of each, and "param_max_features", say, an array of the values of one parameter; "mean_loss" is the squared error
         out of bag, of classes the Brier score, that a forest of `n_estimators` trees is expected to have, "std_error" its
         standard error over rows, and "rank" its place among all, from 1 on. ``pandas.DataFrame(forest.selection_)`` is a table
-        of it. It is there only if there is something to choose.""",
-        FORESTS - SURVIVAL,
+        of it. It is there only if there is something to choose. The loss of a `CausalForest` is the squared residual of outcomes,
+        given the effects out of bag.""",
+        FORESTS - SURVIVAL | CAUSAL,
     ),
     Attribute("max_samples_", "int", "Number of draws of each tree of the last `fit`.", ISOLATION),
     Attribute("n_features_in_", "int", "Number of columns of the training data."),

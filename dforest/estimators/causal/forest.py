@@ -27,6 +27,7 @@ from dforest.estimators.forest.ensemble import ForestEstimator
 from dforest.estimators.forest.forest import RandomForestRegressor
 from dforest.estimators.forest.tree import DecisionTreeRegressor
 from dforest.estimators.other_names import with_hints
+from dforest.estimators.powers import times_power
 from dforest.estimators.randomness import check_random_state
 from dforest.estimators.results.intervals import bag_size
 from dforest.estimators.results.neighbours import NeighbourMixin
@@ -35,6 +36,10 @@ from dforest.sampling import GroupSampling, RowSampling
 from dforest.warning import warn
 
 FEWEST_NUISANCE_TREES = 50
+# Values that are tried for parameters that are "auto", in this order, beside the defaults.
+CANDIDATES = {
+    "min_samples_leaf": (2, 10, 20, 40), "max_features": (0.3, 0.6), "honest_fraction": (0.6, 0.7), "alpha": (0.0, 0.15),
+}  # fmt: skip
 RARE = 0.05  # expected shares of an arm below this, or above 1 less this, are warned of
 
 
@@ -91,6 +96,7 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
 
     _target = Effects()
     _tree_class = DecisionTreeRegressor
+    _candidates = CANDIDATES
 
     # Parameters of other forests, with the values that they have here.
     criterion = "heterogeneity"
@@ -238,9 +244,13 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
         return GroupSampling(replace=False) if self._has_groups else RowSampling(replace=False)
 
     def _make_criterion(self, objective, is_wide, n_draws):
-        least = count_samples(self.min_samples_leaf, n_draws, 1)
-        own = Heterogeneity(*objective.moments, self.alpha, self.imbalance_penalty, least, self.stabilize_splits)
+        least = count_samples(self._value("min_samples_leaf"), n_draws, 1)
+        own = Heterogeneity(*objective.moments, self._value("alpha"), self.imbalance_penalty, least, self.stabilize_splits)
         return objective.make_criterion(own, is_wide)
+
+    def _losses_of_small(self, rows, power, plan, device):
+        losses = intervals.expected_losses(self.forest_, rows.parts[0], rows.y, plan.n_trees, plan.n_threads)
+        return times_power(losses, 2 * power)
 
     def _rules(self, n_rows, n_draws):
         rules = super()._rules(n_rows, n_draws)

@@ -36,26 +36,71 @@ def effects_and_variances(forest, X, n_threads, are_training_rows):
         Whether the trees that left a row out count alone.
     """
     moments, size = forest.objective.moments, bag_size(forest.plans[0])
-    left_out = by_tree(forest.left_out, forest.n_trees, n_threads) if are_training_rows else None
     shape = len(X), moments.n_treatments, moments.n_outcomes
     effects, variances = np.empty(shape), np.empty(shape)
-    at_a_time = max(1, BLOCK_BYTES // (8 * forest.n_trees * moments.n))
-    table = forest.leaf_value
-    for first in range(0, len(X), at_a_time):
-        some = slice(first, first + at_a_time)
-        counts = None if left_out is None else left_out[:, some].T
-        own = table[leaf_rows(forest, X[some], n_threads)]
-        if counts is None:
-            mean = own.mean(axis=1)
-        else:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                mean = np.where(counts[:, :, None], own, 0.0).sum(axis=1) / counts.sum(axis=1)[:, None]
+    for some, own, counts in _blocks(forest, X, n_threads, are_training_rows):
+        mean = _means(own, counts)
         effects[some] = moments.effects(mean)
         moved = moments.linearised(mean, effects[some], own)
         for k in range(shape[1]):
             for m in range(shape[2]):
                 variances[some, k, m] = mean_and_variance(moved[:, :, k, m], size, counts)[1]
     return effects, variances
+
+
+def expected_losses(forest, X, y, n_trees, n_threads):
+    """Of each training row, the squared residual out of bag that a forest of more trees is expected to have.
+
+    The residual is that of outcomes given the effects, both with what is expected taken off: the loss of X. Nie, S. Wager,
+    "Quasi-oracle estimation of heterogeneous treatment effects", Biometrika 108(2), 2021, whose expectation is least for the true
+    effects. What few trees add to it beyond what all will add is taken off, to first order.
+
+    Parameters
+    ----------
+    forest : Forest
+        A small one.
+    X : ndarray of shape (n_rows, n_features)
+    y : ndarray of shape (n_rows, n_moments), dtype float64
+        The moments of the rows.
+    n_trees : int
+        How many trees there will be.
+    n_threads : int
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), dtype float64
+        Sums over outcomes; NaN for rows that fewer than two trees left out.
+    """
+    moments, found = forest.objective.moments, np.empty(len(X))
+    for some, own, counts in _blocks(forest, X, n_threads, True):
+        mean, n_out = _means(own, counts), counts.sum(axis=1)
+        outcomes, treatments = moments.parts(y[some])[:2]
+        effects = moments.effects(mean)
+        residual = outcomes - (treatments[:, :, None] * effects).sum(axis=1)
+        apart = (treatments[:, None, :, None] * moments.linearised(mean, effects, own)).sum(axis=2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = np.where(counts[:, :, None], np.square(apart), 0.0).sum(axis=1) / (n_out - 1)[:, None]
+            losses = (np.square(residual) - variance * (1 / n_out - 1 / n_trees)[:, None]).sum(axis=1)
+        found[some] = np.where(n_out > 1, losses, np.nan)
+    return found
+
+
+def _blocks(forest, X, n_threads, are_training_rows):
+    """Of one block of rows after another: (a slice, the moments that each tree has for each row, which trees count or None)."""
+    left_out = by_tree(forest.left_out, forest.n_trees, n_threads) if are_training_rows else None
+    at_a_time = max(1, BLOCK_BYTES // (8 * forest.n_trees * forest.objective.n_values))
+    for first in range(0, len(X), at_a_time):
+        some = slice(first, first + at_a_time)
+        counts = None if left_out is None else left_out[:, some].T
+        yield some, forest.leaf_value[leaf_rows(forest, X[some], n_threads)], counts
+
+
+def _means(own, counts):
+    """The means over trees that count: ndarray of shape (n_rows, n_moments)."""
+    if counts is None:
+        return own.mean(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(counts[:, :, None], own, 0.0).sum(axis=1) / counts.sum(axis=1)[:, None]
 
 
 def ends_of(effects, variances, level):

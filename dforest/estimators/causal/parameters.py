@@ -3,7 +3,7 @@
 from dataclasses import replace
 from numbers import Integral, Real
 
-from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 
 from dforest.estimators.entries import ENSEMBLE, ESTIMATES, ROWS, SHAPE, SPLITS, Parameter
 from dforest.estimators.families import CAUSAL
@@ -16,6 +16,10 @@ def _as_of_forests(name, **changes):
     """The entry of regression forests for a parameter, changed as said."""
     (entry,) = (entry for entry in PARAMETERS if entry.name == name and "forest regressor" in entry.of)
     return replace(entry, of=CAUSAL, **changes)
+
+
+def _with_auto(doc):
+    return doc + ' "auto" leaves the choice to `fit`, as for `min_samples_leaf`.'
 
 
 def _model(name, of, kind):
@@ -59,14 +63,20 @@ CAUSAL_PARAMETERS = (
         of=CAUSAL,
         group=NUISANCES,
     ),
-    replace(_OF_SURVIVAL, of=CAUSAL),
+    replace(
+        _OF_SURVIVAL,
+        type='int, float, {"sqrt", "log2", "auto"} or None',
+        constraint=[StrOptions({"auto"}), *_OF_SURVIVAL.constraint],
+        doc=_with_auto(_OF_SURVIVAL.doc),
+        of=CAUSAL,
+    ),
     Parameter(
         "alpha",
-        "float",
+        'float or "auto"',
         0.05,
-        [Interval(Real, 0.0, 0.5, closed="left")],
+        [Interval(Real, 0.0, 0.5, closed="left"), StrOptions({"auto"})],
         """Least share of what tells an effect in a node, on each side of a split, from 0 to below 0.5: of the sum of squares of
-        the treatment, or of the instrument, around its mean.""",
+        the treatment, or of the instrument, around its mean. "auto" leaves the choice to `fit`, as for `min_samples_leaf`.""",
         of=CAUSAL,
         group=SPLITS,
     ),
@@ -97,13 +107,14 @@ CAUSAL_PARAMETERS = (
     ),
     Parameter(
         "min_samples_leaf",
-        "int or float",
+        'int, float or "auto"',
         5,
-        [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="neither")],
+        [Interval(Integral, 1, None, closed="left"), Interval(RealNotInt, 0.0, 1.0, closed="neither"), StrOptions({"auto"})],
         """Least number of draws on each side of a split whose treatment, or instrument, is above the mean of the node, and
         least number of others: of treated rows and of untreated ones, if a row is treated or not. So each side has at least twice
         as many. A float, above 0 and below 1,
-        is a share of the tree's draws, rounded up. In an honest tree, a leaf that fewer rows of the other half reach goes.""",
+        is a share of the tree's draws, rounded up. In an honest tree, a leaf that fewer rows of the other half reach goes.
+        "auto" leaves the choice to `fit`, which tries some values by small forests: see `selection_`.""",
         of=CAUSAL,
         group=SHAPE,
     ),
@@ -120,7 +131,12 @@ CAUSAL_PARAMETERS = (
         group=ROWS,
     ),
     _as_of_forests("honest"),
-    _as_of_forests("honest_fraction"),
+    replace(
+        _as_of_forests("honest_fraction"),
+        type='float or "auto"',
+        constraint=[Interval(Real, 0.0, 1.0, closed="neither"), StrOptions({"auto"})],
+        doc=_with_auto(_as_of_forests("honest_fraction").doc),
+    ),
     _as_of_forests(
         "ci_group_size",
         doc="""Number of trees in a *little bag*. The trees of a bag share a random half of the rows, from which each of them

@@ -381,13 +381,13 @@ class TreeEstimator(TreeModel):
                     f"ci_group_size={self.ci_group_size} with bootstrap={self.bootstrap!r}, by which each tree takes every row; "
                     'allowed are bootstrap="subsample" and GroupSampling(replace=False)'
                 )
-            return honest(AllRows(), self.honest_fraction) if self.honest else AllRows()
+            return honest(AllRows(), self._value("honest_fraction")) if self.honest else AllRows()
         share = 0.5 if plan.max_samples is None and self.ci_group_size > 1 else plan.max_samples
         found = sampling_plan(plan.sampling, getattr(self, "classes_", None), share, rows)
         if self.ci_group_size > 1:
             found = in_bags(found, rows.n_rows, self.ci_group_size, plan.seed[0])
         if self.honest:
-            return honest(found, self.honest_fraction)
+            return honest(found, self._value("honest_fraction"))
         reason = why_no_order(found, rows.n_rows) if plan.orders_labels else None
         if reason is not None and self.categorical_split == "order":
             raise ValueError(f'categorical_split="order" with bootstrap={plan.sampling!r}{reason}')

@@ -140,6 +140,10 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
         chosen = getattr(self, "best_params_", {})
         return chosen[name] if name in chosen and name in self._names_to_choose() else getattr(self, name)
 
+    def _losses_of_small(self, rows, power, plan, device):
+        """The losses by which parameters are chosen: see `dforest.estimators.forest.selection.expected_losses`. A collective."""
+        return selection.expected_losses(self, rows, power, plan, device)
+
     def _choose(self, plan, rows, device):
         return selection.choose_parameters(self, plan, rows, device) if self._names_to_choose() else None
 

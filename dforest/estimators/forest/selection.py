@@ -67,7 +67,7 @@ def choose_parameters(estimator, plan, rows, device):
         trial = copy(estimator)
         trial.best_params_ = values
         trial._grow(small, rows, device, columns=columns)
-        tried.append((values, expected_losses(trial, rows, power, plan, device)))
+        tried.append((values, trial._losses_of_small(rows, power, plan, device)))
         return tried[-1]
 
     best = try_values(estimator.best_params_)

@@ -53,6 +53,7 @@ _BUILT_IN = {
     "dforest.core.search.absolute_error": "AbsoluteError",
     "dforest.core.search.criterion": "ClassCriterion Criterion Entropy Gini Hellinger",
     "dforest.core.search.dense": "DenseSplitter RandomDenseSplitter",
+    "dforest.core.search.heterogeneity": "Heterogeneity",
     "dforest.core.search.isolation": "ExtendedSplitter PathLength",
     "dforest.core.search.logrank": "LogRank LogRankScore",
     "dforest.core.search.regression": "NumberCriterion Poisson SquaredError",
