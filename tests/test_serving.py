@@ -136,7 +136,8 @@ def test_all_that_predicts_is_served():
     """No method of an estimator whose name begins in this way is forgotten."""
     for name, kind in serving._KINDS.items():
         methods = {method for method in dir(getattr(dforest, name)) if method.startswith(("predict", "decision_func", "score_s"))}
-        assert methods - set(dir(kind)) <= {"predict_interval", "predict_quantiles"}, name  # which training rows are needed for
+        of_training_rows = {"predict_interval", "predict_local_linear", "predict_quantiles"}
+        assert methods - set(dir(kind)) <= of_training_rows, name
 
 
 ALONE = """

@@ -64,7 +64,8 @@ class Moments(NamedTuple):
         ndarray of shape (n_rows, n), dtype float64
         """
         by = w if z is None else z
-        products = [(by[:, :, None] * other[:, None, :]).reshape(len(by), -1) for other in (y, w)]
+        with np.errstate(over="ignore"):  # for the caller to look
+            products = [(by[:, :, None] * other[:, None, :]).reshape(len(by), -1) for other in (y, w)]
         return np.ascontiguousarray(np.hstack([y, w, *([] if z is None else [z]), *products]))
 
     def parts(self, moments):

@@ -272,15 +272,6 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
 
         return self._of_given_rows(self._derived("effects", make))
 
-    def _of_given_rows(self, found):
-        """What is known of the training rows, as an array of all rows that `fit` was given: NaN for those of weight 0."""
-        n_given, numbers = self._numbers_of_kept_rows()
-        if numbers is None:
-            return found
-        of_all = np.full((n_given, *found.shape[1:]), np.nan)
-        of_all[numbers] = found
-        return of_all
-
     def predict_interval(self, X=None, level=0.95):
         """Predict an interval for each row that is meant to hold the effect.
 

@@ -29,6 +29,7 @@ from dforest.estimators.results import importance, oob
 from dforest.estimators.results.calibration import calibrated, fit_temperature
 from dforest.estimators.results.dependence import partial_dependence
 from dforest.estimators.results.intervals import predict_interval
+from dforest.estimators.results.local_linear import predict_local_linear
 from dforest.estimators.results.neighbours import NeighbourMixin, predict_quantiles
 from dforest.estimators.results.permutation import oob_importance, oob_local_importance
 from dforest.estimators.results.shapley import shap_interaction_values, shap_values
@@ -512,6 +513,7 @@ class ForestRegressor(NeighbourMixin, NumberPredictions, RegressorScore, ForestE
     oob_local_importance = oob_local_importance
     partial_dependence = partial_dependence
     predict_interval = predict_interval
+    predict_local_linear = predict_local_linear
     predict_quantiles = predict_quantiles
     report = report
     shap_interaction_values = shap_interaction_values

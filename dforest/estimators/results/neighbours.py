@@ -150,6 +150,15 @@ class NeighbourMixin:
             kept, n_given = (batch.kept, batch.n_rows) if batch.share is None else (None, len(data.y))
         return n_given, None if kept is None else np.flatnonzero(np.unpackbits(kept, count=n_given))
 
+    def _of_given_rows(self, found):
+        """What is known of the training rows, as an array of all rows that `fit` was given: NaN for those of weight 0."""
+        n_given, numbers = self._numbers_of_kept_rows()
+        if numbers is None:
+            return found
+        of_all = np.full((n_given, *found.shape[1:]), np.nan)
+        of_all[numbers] = found
+        return of_all
+
     def _derived(self, name, make):
         """What follows from the training rows and the trees, made when it is first asked for."""
         made_for, derived = self.__dict__.get("_leaf_tables", (None, {}))
