@@ -1,6 +1,8 @@
 """Causal forests: trees like those of the twin, effects that follow from moments, averages, and the same bits everywhere."""
 
 import pickle
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,6 +25,7 @@ import dforest
 from dforest import CausalForest
 from dforest.core import loops
 from dforest.core.effects import Moments, solved
+from dforest.estimators.causal.intervals import expected_losses
 from dforest.estimators.causal.scores import doubly_robust, of_arms, rank_average, regression, targeting_curve
 
 KINDS = {
@@ -384,3 +387,53 @@ def test_few_rows_to_compare_with_are_warned_of():
         small().fit(X, Y, treatment=rare)
     with pytest.warns(UserWarning, match="X explains .* of the variance of treatment"):
         small(treatment_model=LinearRegression()).fit(X, Y, treatment=X[:, 0] + 1e-3 * RNG.normal(size=N))
+
+
+def test_reports_say_what_is_known(forest, tmp_path):
+    page = str(forest.report(path=tmp_path / "page.html"))
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
+    for name in ("Who can be compared?", "Does it work?", "For whom?", "The best line", "What to doubt", "Origin"):
+        assert name in page
+    assert f"{forest.average_effect().estimate:.3g}" in page
+    frame = pd.DataFrame({"<b>": X[:, 0], "kind": pd.Categorical(np.array(list("ab"))[GROUPS % 2])})
+    arms = small().fit(frame, np.column_stack([Y, Y]), treatment=np.array(["<no>", "pill", "shot"])[np.arange(N) % 3])
+    told = str(arms.report(outcome=1, treatment="shot"))
+    assert "&lt;no&gt;" in told and "<b>" not in told and "needs one treatment of 0 and 1" not in told
+    dose = str(small().fit(X, Y, treatment=X[:, 1] + RNG.normal(size=N)).report())
+    assert "of the treatment&#x27;s variance" in dose or "of the treatment's variance" in dose
+    with pytest.raises(ValueError, match="treatment='drug'; allowed are the arms 'pill', 'shot'"):
+        arms.report(treatment="drug")
+
+
+def test_parameters_that_are_auto_are_chosen_by_residuals_out_of_bag():
+    chosen = small(n_estimators=100, min_samples_leaf="auto", max_features="auto", honest_fraction="auto", alpha="auto")
+    chosen.fit(X, Y, treatment=W)
+    assert set(chosen.best_params_) == {"min_samples_leaf", "max_features", "honest_fraction", "alpha"}
+    assert len(chosen.selection_["params"]) >= 10 and (np.diff(np.sort(chosen.selection_["rank"])) == 1).all()
+    same_values = small(n_estimators=100, **chosen.best_params_).fit(X, Y, treatment=W, y_hat=chosen.y_hat_, w_hat=chosen.w_hat_)
+    assert same_values.digest() == chosen.digest()
+    assert same(dforest.load(saved(chosen)), chosen)
+
+
+def saved(model):
+    path = Path(tempfile.mkdtemp()) / "model"
+    model.save(path)
+    return path
+
+
+def test_losses_are_residuals_less_the_noise_of_few_trees(forest):
+    trees, moments = forest.forest_, forest.forest_.objective.moments
+    rest = np.column_stack([Y - forest.y_hat_[:, 0], W - forest.w_hat_[:, 0]])
+    y = moments.of(rest[:, :1], rest[:, 1:])
+    for n_trees in (trees.n_trees, 1000):
+        found = expected_losses(trees, X, y, n_trees, 1)
+        leaves = trees.leaf_row[forest.apply(X) + trees.node_offsets[:-1]]
+        for i in (0, 17, 200):
+            out = [t for t in range(trees.n_trees) if trees.left_out(t)[i]]
+            own = trees.leaf_value[leaves[i, out]]
+            mean = own.mean(axis=0, keepdims=True)
+            effect = moments.effects(mean)
+            apart = moments.linearised(mean, effect, own[None])[0, :, 0, 0] * rest[i, 1]
+            noise = np.square(apart).sum() / (len(out) - 1) * (1 / len(out) - 1 / n_trees)
+            expected = (rest[i, 0] - rest[i, 1] * effect[0, 0, 0]) ** 2 - noise
+            np.testing.assert_allclose(found[i], expected, rtol=1e-9)

@@ -29,6 +29,7 @@ from dforest.estimators.forest.tree import DecisionTreeRegressor
 from dforest.estimators.other_names import with_hints
 from dforest.estimators.powers import times_power
 from dforest.estimators.randomness import check_random_state
+from dforest.estimators.reporting import report_on
 from dforest.estimators.results.intervals import bag_size
 from dforest.estimators.results.neighbours import NeighbourMixin
 from dforest.estimators.targets.effects import Effects
@@ -271,6 +272,41 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
             return self.forest_.objective.moments.effects(mean)
 
         return self._of_given_rows(self._derived("effects", make))
+
+    def report(self, *, path=None, outcome=0, treatment=None, verbose=0):
+        """Make a report: one HTML page, which needs no network.
+
+        The page shows who can be compared with whom, by how often rows are expected to be treated; average effects with their
+        intervals; how effects differ, whether they differ as the forest says, and how they change with the features that trees
+        split by most; what to doubt; the data and the parameters; and the seed, versions and a digest of the trees.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            A file to write the page to. Whether it can be written is tried before anything is computed.
+        outcome : int, default=0
+            Number of the outcome.
+        treatment : int or label, optional
+            Number of the treatment, or the arm. None means the only one.
+        verbose : int, default=0
+            Whether progress is shown on the error stream: 1 means a line that is written anew after each section of the page, and
+            2 a line for each.
+
+        Returns
+        -------
+        dforest.inspection.report.report.Report
+            The report. Notebooks show it, its method `save` writes it to a file, and ``str`` gives its HTML.
+
+        Raises
+        ------
+        OSError
+            If the file can't be written.
+        ValueError
+            If there is no such outcome or treatment, or the training rows were not kept.
+        """
+        effect = self._effect(outcome, treatment)
+        self._training_rows()
+        return report_on(self, None, None, path, None, None, verbose, effect)
 
     def predict_interval(self, X=None, level=0.95):
         """Predict an interval for each row that is meant to hold the effect.

@@ -9,7 +9,7 @@ from dforest.core.sampling import WithLabelOrder
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.encoder import CATEGORICAL, ORDINAL
 from dforest.estimators.data.validation import count_threads
-from dforest.estimators.kinds import Forest, SurvivalTrees
+from dforest.estimators.kinds import CausalTrees, Forest, SurvivalTrees
 from dforest.estimators.results import oob
 from dforest.estimators.results.importance import gain_shares
 from dforest.estimators.results.permutation import known_rows
@@ -53,6 +53,8 @@ class ForestModel(Model):
         self.title = "Extremely randomised trees" if estimator.splitter == "random" else "Random forest"
         if is_outlier_detector(estimator):
             self.title, self.node_value = "Isolation forest", "length"
+        if isinstance(estimator, CausalTrees):
+            self.title, self.importance = "Causal forest", "splits near the roots"
 
     @property
     def orders_labels(self):
@@ -69,6 +71,8 @@ class ForestModel(Model):
         """(importances by impurity, their standard deviations over trees); zeros if there are no targets."""
         if is_outlier_detector(self.estimator):
             return np.zeros((2, len(self.is_categorical)))
+        if isinstance(self.estimator, CausalTrees):
+            return np.stack([self.estimator.feature_importances_, np.zeros(len(self.is_categorical))])
         return impurity_importance(self.forest)
 
     def predict(self, X):

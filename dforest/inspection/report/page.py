@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from dforest.inspection.report import description, outliers, quality, sections
+from dforest.inspection.report import description, effects, outliers, quality, sections
 from dforest.inspection.report.markup import Markup, element, escaped, joined, paragraph
 from dforest.inspection.report.style import STYLE
 
@@ -25,6 +25,8 @@ def parts_of(study):
     if isinstance(study.target, outliers.Outliers):
         kept = [part for part in PARTS if part[0] in ("map", "sizes", "data", "origin")]
         return [("scores", "Scores", outliers.scores), *kept]
+    if isinstance(study.target, effects.Effects):
+        return [*effects.PARTS, *(part for part in PARTS if part[0] in ("data", "origin"))]
     if study.is_forest:
         return PARTS
     renamed = {"trees": "Would more iterations help?"}

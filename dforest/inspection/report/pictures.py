@@ -112,6 +112,23 @@ def scores(label, found, offset):
     return chart.markup()
 
 
+def counts_of(parts, axis):
+    """How many numbers are where, of one set of them or several: parts are (what they are, numbers)."""
+    known = np.concatenate([numbers for _, numbers in parts])
+    low, high = known.min(), known.max()
+    edges = np.linspace(low, high if high > low else low + 1.0, 31)
+    chart = Chart(*PANEL, f"{axis} of {' and '.join(name for name, _ in parts)}", axis, "Rows")
+    steps = (edges[1:] + edges[:-1]) / 2
+    for colour, (name, numbers) in zip(SERIES, parts, strict=False):
+        heights = np.histogram(numbers, edges)[0]
+        if len(parts) == 1:
+            chart.bars(steps, heights, colour, 0.45 * (edges[1] - edges[0]))
+        else:
+            chart.line(np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(heights, 2), [0.0]]), colour, name)
+    chart.y.limit(0)
+    return chart.markup()
+
+
 def _add_counts(chart, values, edges):
     """Add bars for the logarithms of how many values are between edges and one more, and ticks at powers of ten.
 

@@ -8,9 +8,9 @@ from sklearn.base import is_classifier, is_outlier_detector
 
 from dforest.core.forest.digest import digest_of
 from dforest.estimators.data.validation import count_threads
-from dforest.estimators.kinds import Forest, RankingTrees, SurvivalTrees
+from dforest.estimators.kinds import CausalTrees, Forest, RankingTrees, SurvivalTrees
 from dforest.inspection.export import names_of_features
-from dforest.inspection.report import assessment, outliers, proximity, survival
+from dforest.inspection.report import assessment, effects, outliers, proximity, survival
 from dforest.inspection.report.curve import Curve
 from dforest.inspection.report.facts import parameters_of, sizes_of
 from dforest.inspection.report.measure import Measure
@@ -39,7 +39,7 @@ class Study:
     output : tuple of (int, int), optional
         Which output of how many the estimator predicts, if it shares its trees with others.
     told : tuple, optional
-        Of the rows' queries, as of `Rows`.
+        Of the rows' queries, as of `Rows`; of a causal forest, the numbers of an outcome and of a treatment.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Study:
     model : ForestModel or BoostedModel
     forest : dforest.core.forest.arrays.Forest
     rows : dforest.inspection.report.rows.Rows or None
-    target : Classes, Numbers, Rankings, Survival or Outliers
+    target : Classes, Numbers, Rankings, Survival, Outliers or Effects
         What is said of the targets: see `dforest.inspection.report.targets`.
     classes : list of str
         Names of the classes; empty for regression.
@@ -67,6 +67,8 @@ class Study:
         is_ranker, has_times = isinstance(estimator, RankingTrees), isinstance(estimator, SurvivalTrees)
         if is_outlier_detector(estimator):
             self.target = outliers.Outliers()
+        elif isinstance(estimator, CausalTrees):
+            self.target = effects.Effects(*told)
         else:
             kind = Rankings if is_ranker else survival.Survival if has_times else Classes if is_classifier(estimator) else Numbers
             self.target = kind()
