@@ -17,7 +17,7 @@ import numpy as np
 
 from dforest.core.sampling import checked_integer
 
-NONE = 2.0**-40  # a covariance of this share of what it is the difference of is none: what rounding leaves of 0
+NONE = 2.0**-40  # a covariance of this share of the sizes that it is the difference of is none: what rounding leaves of 0
 
 
 class Moments(NamedTuple):
@@ -95,8 +95,11 @@ class Moments(NamedTuple):
         """What the covariances of instruments with treatments, given means of moments, must be multiplied by to get b."""
         _, w, z, _, zw = self.parts(mean)
         product = z[:, :, None] * w[:, None, :]
-        least = NONE * (np.abs(zw) + np.abs(product)).max(axis=(1, 2))
-        return solved(zw - product, b, least)
+        size = np.abs(zw) + np.abs(product)
+        by_row = _power_of_two(size.max(axis=2))  # so that units of treatments and instruments change nothing
+        by_column = _power_of_two((size * by_row[:, :, None]).max(axis=1))
+        a = (zw - product) * by_row[:, :, None] * by_column[:, None, :]
+        return solved(a, b * by_row[:, :, None], np.full(len(a), NONE)) * by_column[:, :, None]
 
     def linearised(self, mean, effects, own):
         """By how much parts of a sample move the effects, to first order: as if each part were all that a forest consists of.
@@ -124,6 +127,13 @@ class Moments(NamedTuple):
         K, (n_rows, n_parts) = self.n_treatments, score.shape[:2]
         flat = np.moveaxis(score, 1, 2).reshape(n_rows, K, n_parts * self.n_outcomes)
         return np.moveaxis(self._solved(mean, flat).reshape(n_rows, K, n_parts, self.n_outcomes), 2, 1)
+
+
+def _power_of_two(size):
+    """The powers of two that bring sizes to between a half and 1; of what is no such size, 1."""
+    with np.errstate(invalid="ignore"):
+        exponent = np.where(np.isfinite(size) & (size > 0), np.frexp(size)[1], 0)
+    return np.ldexp(1.0, -exponent)
 
 
 def _times(a, b):

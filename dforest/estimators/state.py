@@ -85,10 +85,18 @@ def _check_effects(state, objective):
     moments, told = getattr(objective, "moments", None), state.get("_observed")
     if moments is None:
         raise ValueError(f"forest_ has {objective!r}; that of a causal forest is an EffectObjective")
-    if told is None:  # of what is served, which knows no rows
+    if told is None:  # of what is served, or keeps no rows
         return
     _check_equal("_moments", state.get("_moments"), moments)
-    n_rows = len(told["y"])
+    if type(told) is not dict or told.keys() != {"y", "w", "z", "weight", "groups"}:
+        raise TypeError(f"_observed is of the type {type(told).__name__}; in a fitted estimator it is a dict of arrays by name")
+    n_rows = state["_batches"][-1].n_rows
+    arrays = [*(told[key] for key in ("y", "w", "z", "weight")), *(state.get(f"{key}_hat_") for key in ("y", "w", "z"))]
+    for array in arrays:
+        if array is not None and not (isinstance(array, np.ndarray) and array.dtype == np.float64 and np.isfinite(array).all()):
+            raise TypeError("_observed, y_hat_, w_hat_ or z_hat_ has something else than finite numbers of float64")
+    if told["weight"] is not None and not (told["weight"] >= 0).all():
+        raise ValueError("_observed['weight'] has numbers below 0")
     widths = {"y": moments.n_outcomes, "w": moments.n_treatments, "z": moments.n_treatments * moments.is_instrumental}
     for key, width in widths.items():
         for name, array in ((f"_observed[{key!r}]", told.get(key)), (f"{key}_hat_", state.get(f"{key}_hat_"))):

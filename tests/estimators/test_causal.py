@@ -2,6 +2,7 @@
 
 import pickle
 import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 from helpers.rings import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 from sklearn import config_context
 from sklearn.dummy import DummyRegressor
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import InvalidParameterError
@@ -23,10 +25,19 @@ from twins.sampling import twin_of
 
 import dforest
 from dforest import CausalForest
+from dforest.callback import TimeLimit
 from dforest.core import loops
 from dforest.core.effects import Moments, solved
 from dforest.estimators.causal.intervals import expected_losses
-from dforest.estimators.causal.scores import doubly_robust, of_arms, rank_average, regression, targeting_curve
+from dforest.estimators.causal.scores import (
+    doubly_robust,
+    mean,
+    mean_of_some,
+    of_arms,
+    rank_average,
+    regression,
+    targeting_curve,
+)
 
 KINDS = {
     "binary": (1, 1, False), "dose": (1, 1, False), "instrument": (1, 1, True), "arms": (1, 2, False), "doses": (2, 2, False),
@@ -89,7 +100,9 @@ def test_a_tree_is_that_of_the_twin(kind, method, n, seed, weights, stabilizes, 
     trees = forest.forest_
     limits["min_samples_leaf"] = min(limits["min_samples_leaf"], n)
     least = limits.pop("min_samples_leaf")
-    moments = trees.objective.moments.of(y, w, z)
+    kept = np.arange(n)
+    centred = (None if own is None else own - np.average(own[kept], axis=0) for own in (y, w, z))
+    moments = trees.objective.moments.of(*centred)
     tree = grow_effects(
         X, moments, KINDS[kind], method=method, alpha=alpha, imbalance_penalty=penalty, stabilizes=stabilizes,
         sample_weight=weight, seed=int(trees.seeds[0]), sampling=twin_of(trees.plans[0]), least=least,
@@ -163,7 +176,7 @@ def test_effects_of_training_rows_are_those_of_the_trees_that_left_them_out(fore
     mean = np.stack([trees.leaf_value[leaf[out]].mean(axis=0) for leaf, out in zip(leaves, left_out, strict=True)])
     np.testing.assert_allclose(forest.predict(), moments.effects(mean)[:, 0, 0], rtol=1e-9)
     weights = forest.forest_weights(X)
-    rest = Y - forest.y_hat_[:, 0], W - forest.w_hat_[:, 0]
+    rest = [own - own.mean() for own in (Y - forest.y_hat_[:, 0], W - forest.w_hat_[:, 0])]
     level = [np.asarray(weights @ part) for part in (*rest, rest[0] * rest[1], rest[1] ** 2)]
     found = (level[2] - level[0] * level[1]) / (level[3] - level[1] ** 2)
     np.testing.assert_allclose(forest.predict(X), found, rtol=1e-7)
@@ -341,7 +354,7 @@ def test_metadata_is_routed():
 
 WRONG = [
     ({"treatment": None}, "treatment=None: a causal forest requires treatment to be passed"),
-    ({"treatment": np.zeros(N)}, "treatment is 0 in all rows; allowed are treatments that differ between rows"),
+    ({"treatment": np.zeros(N)}, "treatment is 0 in all rows; allowed are numbers that differ between rows"),
     ({"treatment": W[:10]}, "treatment has 10 rows, and y has 400"),
     ({"treatment": np.where(W > 0, np.nan, 0.0)}, "Input treatment contains NaN"),
     ({"treatment": np.full(N, "pill")}, "treatment has the label 'pill' alone; allowed are two arms or more"),
@@ -423,7 +436,7 @@ def saved(model):
 
 def test_losses_are_residuals_less_the_noise_of_few_trees(forest):
     trees, moments = forest.forest_, forest.forest_.objective.moments
-    rest = np.column_stack([Y - forest.y_hat_[:, 0], W - forest.w_hat_[:, 0]])
+    rest = np.column_stack([own - own.mean() for own in (Y - forest.y_hat_[:, 0], W - forest.w_hat_[:, 0])])
     y = moments.of(rest[:, :1], rest[:, 1:])
     for n_trees in (trees.n_trees, 1000):
         found = expected_losses(trees, X, y, n_trees, 1)
@@ -434,6 +447,158 @@ def test_losses_are_residuals_less_the_noise_of_few_trees(forest):
             mean = own.mean(axis=0, keepdims=True)
             effect = moments.effects(mean)
             apart = moments.linearised(mean, effect, own[None])[0, :, 0, 0] * rest[i, 1]
-            noise = np.square(apart).sum() / (len(out) - 1) * (1 / len(out) - 1 / n_trees)
-            expected = (rest[i, 0] - rest[i, 1] * effect[0, 0, 0]) ** 2 - noise
+            noise = np.square(apart).sum() / (len(out) - 1) * max(0.0, 1 / len(out) - 1 / n_trees)
+            square = (rest[i, 0] - rest[i, 1] * effect[0, 0, 0]) ** 2
+            expected = square - min(noise, square)
             np.testing.assert_allclose(found[i], expected, rtol=1e-9)
+
+
+# What a reading by another found.
+
+
+def test_treatments_that_go_together_are_told_apart():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(1500, 3))
+    arm = rng.integers(0, 3, 1500)
+    y = rows[:, 1] + np.array([0.0, 1.0, 5.0])[arm] + 0.5 * rng.normal(size=1500)
+    arms = small(n_estimators=100).fit(rows, y, treatment=np.array(["a", "b", "c"])[arm])
+    for target in ("all", "overlap"):
+        for name, truth in (("b", 1.0), ("c", 5.0)):
+            assert abs(arms.average_effect(target, treatment=name).estimate - truth) < 0.2
+    with pytest.raises(ValueError, match="calibration_test is for one treatment"):
+        arms.calibration_test(treatment="b")
+    dose = rng.normal(size=(1500, 2))
+    dose[:, 1] += dose[:, 0]
+    for scale in (1.0, 1e9):
+        doses = small(n_estimators=100).fit(rows, dose @ [1.0, 3.0] + 0.5 * rng.normal(size=1500), treatment=dose * [scale, 1.0])
+        np.testing.assert_allclose(np.nanmean(doses.predict(), axis=0) * [scale, 1.0], [1.0, 3.0], atol=0.2)
+        assert abs(doses.average_effect("overlap", treatment=0).estimate * scale - 1.0) < 0.2
+
+
+def test_columns_of_any_unit_have_coefficients(forest):
+    plain = forest.best_linear_projection(X[:, :2])
+    large = forest.best_linear_projection(X[:, :2] * 1e9)
+    np.testing.assert_allclose(large.statistic, plain.statistic, rtol=1e-6)
+    np.testing.assert_allclose(forest.best_linear_projection(X[:, :2] + 1e6).statistic[1:], plain.statistic[1:], rtol=1e-4)
+    for A, message in (
+        (np.column_stack([X[:, 0], 2 * X[:, 0]]), "the column 'A2' follows from others"),
+        ((np.arange(N) == 3) * 1.0, "a coefficient is told by a single row alone"),
+        (np.full((N, 1), "a"), "A has values of the type"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            forest.best_linear_projection(A)
+
+
+def test_labels_of_groups_are_of_any_type():
+    numbers, labels = (small().fit(X, Y, treatment=W, groups=own) for own in (GROUPS, np.array([f"g{k}" for k in GROUPS])))
+    assert same(numbers, labels)
+    for ask in (CausalForest.calibration_test, CausalForest.best_linear_projection):
+        assert np.array_equal(ask(numbers).estimate, ask(labels).estimate)
+    assert numbers.average_effect("overlap") == labels.average_effect("overlap")
+    assert numbers.rank_average_effect(X[:, 0]).estimate == labels.rank_average_effect(X[:, 0]).estimate
+
+
+def test_scores_of_doses_and_instruments_take_any_table():
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(kind=pd.Categorical(np.array(list("xyz"))[GROUPS % 3]))
+    dose = X[:, 2] + RNG.normal(size=N)
+    told = {"feature_weights": {"c": 2.0, "a": 1.0}, "always_split_features": ["b"]}
+    named = small(**told).fit(frame, Y + dose, treatment=dose)
+    assert abs(named.average_effect().estimate - 1.0) < 0.3
+    z = (RNG.random(N) < 0.5).astype(float)
+    w = np.where(RNG.random(N) < 0.8, z, 1 - z)
+    rows = csr_matrix(np.where(np.abs(X) > 1, X, 0.0))
+    for table in (rows, frame):
+        model = small().set_callbacks(TimeLimit(3600)).fit(table, X[:, 1] + w, treatment=w, instrument=z)
+        assert abs(model.average_effect().estimate - 1.0) < 0.5
+        assert np.isfinite(small().fit(table, Y + dose, treatment=dose).average_effect().estimate)
+
+
+def test_a_categorical_treatment_keeps_its_order():
+    kind = pd.Series(pd.Categorical(np.where(W > 0, "a", "b"), ["b", "a"]))
+    model = small().fit(X, Y, treatment=kind)
+    assert model.arms_.tolist() == ["b", "a"] and model.average_effect().estimate > 0
+    for treatment in (pd.Series(W > 0, dtype=object), pd.Series(W.astype(int), dtype=object)):
+        assert small().fit(X, Y, treatment=treatment).digest() == model.digest()
+
+
+REFUSED = [
+    ({"sample_weight": W[:5]}, "sample_weight has the shape"),
+    ({"sample_weight": -W}, "sample_weight has numbers that are not allowed"),
+    ({"groups": GROUPS[:5]}, "groups has the shape"),
+    ({"treatment": np.arange(N).astype(str)}, "treatment has 400 labels; allowed are up to 50 arms"),
+    ({"instrument": np.ones(N)}, "instrument 0 is 1 in all rows"),
+    ({"w_hat": np.full(N, 1.7)}, "w_hat has numbers beyond 0 and 1"),
+]
+
+
+@pytest.mark.parametrize(("told", "message"), REFUSED, ids=[message[:30] for _, message in REFUSED])
+def test_what_is_told_wrongly_is_refused(told, message):
+    with pytest.raises(ValueError, match=message):
+        small().fit(X, Y, **{"treatment": W, **told})
+
+
+def test_models_that_cannot_be_used_are_refused():
+    for model, error, message in (
+        (LogisticRegression(), TypeError, "treatment_model=LogisticRegression.* which classifiers don't"),
+        (dforest.RandomForestRegressor(3), ValueError, "has no tree that leaves out"),
+        (make_pipeline(Wrong()), ValueError, "predicts numbers that are not finite"),
+    ):
+        with pytest.raises(error, match=message), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            small(treatment_model=model).fit(X, Y, treatment=W)
+    with pytest.raises(ValueError, match="cv=5, but there are 3 rows or groups"):
+        small(treatment_model=LinearRegression()).fit(X, Y, treatment=W, groups=np.arange(N) % 3)
+    with pytest.raises(ValueError, match='="auto" is not possible with an instrument'):
+        small(alpha="auto").fit(X, Y, treatment=W, instrument=X[:, 3])
+
+
+class Wrong(LinearRegression):
+    """A model that predicts nothing."""
+
+    def predict(self, X):
+        return super().predict(X) * np.nan
+
+
+def test_averages_of_few_rows_are_refused(forest):
+    few = small(n_estimators=2).fit(X, Y, treatment=W)
+    for ask, message in (
+        (few.average_effect, "of 400 rows have no effect out of bag"),
+        (lambda: forest.average_effect(subset=[3]), "there is 1 row to estimate from"),
+        (lambda: forest.average_effect(subset=[3, 3]), "has a number twice"),
+        (lambda: forest.average_effect("treated", subset=W == 1), "all of the rows are treated, or none is"),
+        (lambda: forest.rank_average_effect(X[:, 0], subset=[3, 4]), "there are 2 rows or groups to rank"),
+        (lambda: forest.average_effect(outcome=False), "outcome=False; allowed are 0 to 0"),
+        (lambda: forest.split_frequencies(0), "max_depth=0"),
+        (lambda: forest.average_effect().interval(2), "level=2"),
+        (lambda: forest.estimators_, "the trees of a causal forest predict no effects by themselves"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ask()
+
+
+def test_averages_of_the_treated_are_of_the_population():
+    """The spread of estimates over samples is what the standard error says, where effects vary."""
+    found = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        tau = 3 * rng.normal(size=300)
+        w = (rng.random(300) < 0.5).astype(float)
+        y = tau * w + rng.normal(size=300)
+        found.append(mean_of_some(tau, y, w, 0.5 * tau, np.full(300, 0.5), None, None, True))
+    spread = np.std([one.estimate for one in found], ddof=1)
+    assert 0.7 < np.mean([one.standard_error for one in found]) / spread < 1.4
+
+
+def test_weights_have_no_unit(forest):
+    scores, weight = forest.doubly_robust_scores(), RNG.random(N)
+    expected = mean(scores, weight, None)
+    for factor in (1e-200, 1e200):
+        found = mean(scores, weight * factor, None)
+        np.testing.assert_allclose([found.estimate, found.standard_error], [expected.estimate, expected.standard_error])
+
+
+def test_nothing_is_kept_if_nothing_is_to_be_kept():
+    model = small(keep_training_data=False).fit(X, Y, treatment=W)
+    assert model._observed is None and Y.tobytes() not in pickle.dumps(model)
+    with pytest.raises(ValueError, match="warm_start=True needs keep_training_data=True"):
+        model.set_params(warm_start=True, n_estimators=50).fit(X, Y, treatment=W)

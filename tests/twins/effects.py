@@ -45,11 +45,12 @@ def pseudo_outcomes(draws, moments, M, K, is_instrumental):
     n_read = M + K + K * is_instrumental
     first = n_read - K
     weight = sum(draw.count * draw.weight for draw in draws)
-    q, unit = [], []
+    q, unit, span = [], [], []
     for column in range(n_read):
         exact = [float(moments[draw.row, column]) for draw in draws]
         integers, scale = quantise(exact, BITS)
         constant = min(exact) == max(exact)
+        span.append(max(exact) - min(exact))
         q.append([0] * len(draws) if constant else integers)
         unit.append(0.0 if constant else math.ldexp(1.0, -scale.exponent))
     mass = [draw.count * draw.weight for draw in draws]
@@ -85,7 +86,7 @@ def pseudo_outcomes(draws, moments, M, K, is_instrumental):
                 gradient = 0.0
                 for j in range(K):
                     gradient += solution[k][M + j] * (float(q[first + j][i]) - mean[first + j])
-                own[k * M + m] = gradient * residual * (unit[m] / unit[M + k])
+                own[k * M + m] = gradient * residual * (unit[m] / unit[M + k]) * span[M + k]
         rho.append(own)
         distance.append([(float(q[first + k][i]) - mean[first + k]) * unit[first + k] for k in range(K)])
     return rho, distance

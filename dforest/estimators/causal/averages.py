@@ -1,14 +1,15 @@
 """What causal forests tell of many rows together: average effects, what effects depend on, and whether they differ at all."""
 
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.causal import scores
 from dforest.estimators.causal.nuisances import expected
-from dforest.estimators.data.given import given_numbers, given_values
+from dforest.estimators.data.given import check_number, given_numbers, given_values
 from dforest.estimators.randomness import check_random_state
 
 TARGETS = "all", "treated", "control", "overlap"
@@ -61,6 +62,14 @@ class _Rows(NamedTuple):
         return bool(np.isin(self.w, (0.0, 1.0)).all())
 
 
+def _numbers(name, values):
+    """An argument as an array of float64. Raises ValueError if it has something else than numbers."""
+    values = given_numbers(name, values)
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf":
+        raise ValueError(f"{name} has values of the type {getattr(values, 'dtype', type(values).__name__)}; allowed are numbers")
+    return values.astype(np.float64)
+
+
 class AverageEffects:
     """What a fitted `CausalForest` tells of its training rows.
 
@@ -71,20 +80,16 @@ class AverageEffects:
         """(the number of an outcome, that of a treatment). Raises ValueError if there are no such."""
         check_is_fitted(self)
         n_outcomes, n_treatments, _ = self._moments
-        if outcome not in range(n_outcomes):
-            raise ValueError(f"outcome={outcome!r}; allowed are 0 to {n_outcomes - 1}")
+        outcome = check_number("outcome", outcome, Integral, f"0 to {n_outcomes - 1}", lambda k: 0 <= k < n_outcomes)
+        if treatment is None and n_treatments == 1:
+            return outcome, 0
         if self.arms_ is not None:
-            if treatment is None and n_treatments == 1:
-                return outcome, 0
             labels = self.arms_[1:].tolist()
-            if treatment not in labels:
+            if not any(type(treatment) is type(label) and treatment == label for label in labels):
                 raise ValueError(f"treatment={treatment!r}; allowed are the arms {', '.join(map(repr, labels))}")
             return outcome, labels.index(treatment)
-        if treatment is None and n_treatments == 1:
-            treatment = 0
-        if treatment not in range(n_treatments):
-            raise ValueError(f"treatment={treatment!r}; allowed are 0 to {n_treatments - 1}")
-        return outcome, treatment
+        allowed = f"0 to {n_treatments - 1}"
+        return outcome, check_number("treatment", treatment, Integral, allowed, lambda k: 0 <= k < n_treatments)
 
     def _kept(self):
         """The numbers of the training rows of positive weight among those that `fit` was given."""
@@ -92,20 +97,37 @@ class AverageEffects:
         return np.arange(n_given) if numbers is None else numbers
 
     def _shares(self):
-        """The expected treatments of kept rows, those of 0 and 1 as shares that are not beyond `LEAST_SHARE`."""
+        """The expected treatments of kept rows, those of 0 and 1 as shares that are not beyond `LEAST_SHARE`.
+
+        Shares of arms and of the control sum to 1.
+        """
         kept = self._kept()
         w, w_hat = self._observed["w"][kept], self.w_hat_[kept]
+        if self.arms_ is not None and w.shape[1] > 1:
+            share = np.maximum(np.column_stack([1.0 - w_hat.sum(axis=1), w_hat]), LEAST_SHARE)
+            return share[:, 1:] / share.sum(axis=1, keepdims=True)
         is_share = np.isin(w, (0.0, 1.0)).all(axis=0)
         return np.where(is_share, np.clip(w_hat, LEAST_SHARE, 1.0 - LEAST_SHARE), w_hat)
 
+    def _of_kept(self, name):
+        """What is known of kept rows: see `_observed`; None: nothing."""
+        told = self._observed[name]
+        return None if told is None else told[self._kept()]
+
     def _rows(self, outcome, treatment):
-        """The `_Rows` of an effect, given numbers."""
-        kept, told = self._kept(), self._observed
+        """The `_Rows` of an effect, given numbers. Raises ValueError if a row has no effect."""
+        self._training_rows()
+        kept = self._kept()
+        tau = self._effects_out_of_bag()[kept, treatment, outcome]
+        lost = int(np.isnan(tau).sum())
+        if lost:
+            raise ValueError(
+                f"{lost} of {len(kept)} rows have no effect out of bag, as too few trees leave them out, or treatments do not "
+                "vary there; averages need effects of all rows: more trees leave out more rows"
+            )
         return _Rows(
-            self._effects_out_of_bag()[kept, treatment, outcome], told["y"][kept, outcome], told["w"][kept, treatment],
-            self.y_hat_[kept, outcome], self._shares()[:, treatment],
-            None if told["weight"] is None else told["weight"][kept],
-            None if told["groups"] is None else told["groups"][kept],
+            tau, self._of_kept("y")[:, outcome], self._of_kept("w")[:, treatment], self.y_hat_[kept, outcome],
+            self._shares()[:, treatment], self._of_kept("weight"), self._of_kept("groups"),
         )  # fmt: skip
 
     def _subset(self, subset):
@@ -117,6 +139,8 @@ class AverageEffects:
         if chosen.dtype.kind == "b" and chosen.shape == (n_given,):
             found = chosen[kept]
         elif chosen.dtype.kind in "iu" and chosen.ndim == 1 and ((chosen >= 0) & (chosen < n_given)).all():
+            if len(np.unique(chosen)) < len(chosen):  # such as a mask of 0 and 1
+                raise ValueError(f"subset={subset!r:.100} has a number twice; allowed are a mask of bools, or different numbers")
             found = np.isin(kept, chosen)
         else:
             raise ValueError(
@@ -127,14 +151,27 @@ class AverageEffects:
             raise ValueError(f"subset={subset!r:.100} has no row of positive weight; allowed are subsets that have some")
         return found
 
-    def _model_of_kept(self, name, target):
-        """What a forest expects of a number of each kept row, out of bag, given the encoded training rows."""
-        model = self._nuisance_forest()
-        model.set_params(categorical_features=np.flatnonzero(self.is_categorical_).tolist() or None, ordinal_features=None)
-        kept, told = self._kept(), self._observed
-        weight, groups = (None if told[of] is None else told[of][kept] for of in ("weight", "groups"))
+    def _encoded(self):
+        """(X of the kept rows, parameters with which forests take it): columns and labels are numbers."""
         X = self._training_rows().X
-        return expected(name, model, X, target[:, None], weight, groups, self.cv, int(self.forest_.seed % 2**31))[:, 0]
+        names = getattr(self, "feature_names_in_", None)
+        place = {} if names is None else {name: j for j, name in enumerate(names.tolist())}
+        weights, always = self.feature_weights, self.always_split_features
+        if isinstance(weights, dict):
+            weights = {place.get(key, key): value for key, value in weights.items()}
+        if always is not None:
+            always = [place.get(one, one) for one in np.asarray(always).tolist()]
+        return X.matrix() if isinstance(X, SparseRows) else X, {
+            "categorical_features": np.flatnonzero(self.is_categorical_).tolist() or None, "ordinal_features": None,
+            "feature_weights": weights, "always_split_features": always,
+        }  # fmt: skip
+
+    def _model_of_kept(self, name, target):
+        """What a forest expects of a number of each kept row, out of bag."""
+        X, encoded = self._encoded()
+        model = self._nuisance_forest().set_params(**encoded)
+        told = self._of_kept("weight"), self._of_kept("groups")
+        return expected(name, model, X, target[:, None], *told, self.cv, int(self.forest_.seed % 2**31))[:, 0]
 
     def _debiasing(self, rows):
         """What a residual counts in a score; None: as `scores.doubly_robust` says for treatments of 0 and 1."""
@@ -151,18 +188,16 @@ class AverageEffects:
 
     def _compliance(self):
         """The debiasing weights of instruments of 0 and 1, by their effects on the treatment."""
-        kept, told = self._kept(), self._observed
-        z, z_hat = told["z"][kept, 0], np.clip(self.z_hat_[kept, 0], LEAST_SHARE, 1.0 - LEAST_SHARE)
+        z, z_hat = self._of_kept("z")[:, 0], np.clip(self.z_hat_[self._kept(), 0], LEAST_SHARE, 1.0 - LEAST_SHARE)
         if not np.isin(z, (0.0, 1.0)).all():
             raise ValueError("scores of an instrumental forest need an instrument of 0 and 1; this one has other numbers")
-        weight, groups = (None if told[of] is None else told[of][kept] for of in ("weight", "groups"))
-        first_stage = clone(self).set_params(
-            categorical_features=np.flatnonzero(self.is_categorical_).tolist() or None, ordinal_features=None,
-            random_state=int(self.forest_.seed % 2**31), verbose=0,
-        )  # fmt: skip
+        X, encoded = self._encoded()
+        given = {**self.get_params(deep=False), **getattr(self, "best_params_", {}), **encoded}
+        first_stage = type(self)(**{**given, "random_state": int(self.forest_.seed % 2**31), "verbose": 0, "warm_start": False})
+        first_stage.set_params(n_estimators=self.forest_.n_trees, keep_training_data=True)
         first_stage.fit(
-            self._training_rows().X, told["w"][kept, 0], treatment=z, sample_weight=weight, groups=groups,
-            y_hat=self.w_hat_[kept, 0], w_hat=z_hat,
+            X, self._of_kept("w")[:, 0], treatment=z, sample_weight=self._of_kept("weight"), groups=self._of_kept("groups"),
+            y_hat=self.w_hat_[self._kept(), 0], w_hat=z_hat,
         )
         return (z - z_hat) / (z_hat * (1.0 - z_hat)) / first_stage.predict()
 
@@ -189,7 +224,8 @@ class AverageEffects:
         tau + (W - e) / (e (1 - e)) (Y - m - (W - e) tau) [1]_. For a dose, the variance of W - e, which a forest expects, takes
         the place of e (1 - e). With an instrument Z of 0 and 1, and z expected of it, it is
         tau + (Z - z) / (z (1 - z) d) (Y - m - (W - e) tau), where d is the effect of Z on W, by another causal forest [2]_.
-        Expected shares e and z count as .01 if they are less, and as .99 if they are more.
+        Expected shares e and z count as .01 if they are less, and as .99 if they are more; those of several arms
+        and the control, as .01 at least, all divided by their sum.
 
         References
         ----------
@@ -213,11 +249,10 @@ class AverageEffects:
             raise ValueError(
                 f"scores are for one treatment, or for arms without an instrument; this forest has {n_treatments} treatments"
             )
-        kept, rows = self._kept(), self._rows(outcome, 0)
-        w, w_hat = self._observed["w"][kept], self._shares()
+        rows, w, w_hat = self._rows(outcome, 0), self._of_kept("w"), self._shares()
         arm = np.where(w.any(axis=1), w.argmax(axis=1) + 1, 0)
-        share = np.column_stack([np.maximum(1.0 - w_hat.sum(axis=1), LEAST_SHARE), w_hat])
-        return scores.of_arms(self._effects_out_of_bag()[kept][:, :, outcome], rows.y, arm, rows.y_hat, share)
+        share = np.column_stack([1.0 - w_hat.sum(axis=1), w_hat])
+        return scores.of_arms(self._effects_out_of_bag()[self._kept()][:, :, outcome], rows.y, arm, rows.y_hat, share)
 
     def average_effect(self, target="all", subset=None, *, outcome=0, treatment=None):
         """Estimate the mean effect over training rows, with a standard error.
@@ -256,14 +291,16 @@ class AverageEffects:
         rows, chosen = self._rows(outcome, treatment), self._subset(subset)
         if target == "all":
             return scores.mean(self._scores(outcome)[chosen, treatment], *rows.some(chosen)[5:])
-        rows = rows.some(chosen)
+        is_binary, rows = rows.is_binary, rows.some(chosen)
         if target == "overlap":
             if self._moments.is_instrumental:
                 raise ValueError('target="overlap" is not defined with an instrument; allowed is "all"')
-            residuals = np.column_stack([np.ones(len(rows.y)), rows.w - rows.w_hat])
-            found = scores.regression(["", ""], residuals, rows.y - rows.y_hat, rows.weight, rows.clusters)
-            return scores.Estimate(float(found.estimate[1]), float(found.standard_error[1]))
-        if not rows.is_binary or self._moments.n_treatments > 1 or self._moments.is_instrumental:
+            rest = (self._of_kept("w") - self._shares())[chosen]  # of all treatments, which may go together
+            names = ["constant", *(f"treatment {k}" for k in range(rest.shape[1]))]
+            residuals = np.column_stack([np.ones(len(rest)), rest])
+            found = scores.regression(names, residuals, rows.y - rows.y_hat, rows.weight, rows.clusters)
+            return scores.Estimate(float(found.estimate[1 + treatment]), float(found.standard_error[1 + treatment]))
+        if not is_binary or self._moments.n_treatments > 1 or self._moments.is_instrumental:
             raise ValueError(
                 f'target={target!r} needs one treatment of 0 and 1, without an instrument; allowed are "all" and "overlap"'
             )
@@ -296,13 +333,14 @@ class AverageEffects:
         variables = np.zeros((len(self._observed["y"]), 0))
         if A is not None:
             names = list(map(str, A.columns)) if names is None and hasattr(A, "columns") else names
-            variables = np.asarray(given_numbers("A", A), np.float64)
+            variables = _numbers("A", A)
             variables = variables[:, None] if variables.ndim == 1 else variables
-            if variables.shape[0] != len(self._observed["y"]) or not np.isfinite(variables).all():
+            if variables.ndim != 2 or variables.shape[0] != len(self._observed["y"]) or not np.isfinite(variables).all():
                 raise ValueError(
                     f"A has the shape {variables.shape}; allowed are finite numbers of {len(self._observed['y'])} training rows"
                 )
-        names = [f"A{j + 1}" for j in range(variables.shape[1])] if names is None else list(names)
+        names = [f"A{j + 1}" for j in range(variables.shape[1])] if names is None else names
+        names = [names] if isinstance(names, str) else list(names)
         if len(names) != variables.shape[1]:
             raise ValueError(f"names has {len(names)} entries; allowed is one for each of {variables.shape[1]} variables")
         X = np.column_stack([np.ones(len(kept)), variables[kept]])[chosen]
@@ -332,8 +370,8 @@ class AverageEffects:
         """
         outcome, treatment = self._effect(outcome, treatment)
         rows = self._rows(outcome, treatment)
-        if self._moments.is_instrumental:
-            raise ValueError("calibration_test is not defined with an instrument")
+        if self._moments.is_instrumental or self._moments.n_treatments > 1:
+            raise ValueError("calibration_test is for one treatment, without an instrument; this forest has another kind")
         mean = np.average(rows.tau, weights=rows.weight)
         rest = rows.w - rows.w_hat
         X = np.column_stack([mean * rest, (rows.tau - mean) * rest])
@@ -372,7 +410,7 @@ class AverageEffects:
             raise ValueError(f'target={target!r}; allowed are "AUTOC" and "QINI"')
         outcome, treatment = self._effect(outcome, treatment)
         rows, chosen, kept = self._rows(outcome, treatment), self._subset(subset), self._kept()
-        found = np.asarray(given_numbers("priorities", priorities), np.float64)
+        found = _numbers("priorities", priorities)
         if found.shape != (len(self._observed["y"]),) or not np.isfinite(found).all():
             raise ValueError(
                 f"priorities has the shape {found.shape}; allowed is a finite number for each of {len(self._observed['y'])} rows"
@@ -397,6 +435,7 @@ class AverageEffects:
             Numbers of splits, over all trees.
         """
         check_is_fitted(self)
+        max_depth = check_number("max_depth", max_depth, Integral, "integers from 1 on", lambda n: n >= 1)
         forest = self.forest_
         found = np.zeros((max_depth, forest.n_features), np.int64)
         for t in range(forest.n_trees):

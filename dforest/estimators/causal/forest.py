@@ -27,21 +27,22 @@ from dforest.estimators.forest.ensemble import ForestEstimator
 from dforest.estimators.forest.forest import RandomForestRegressor
 from dforest.estimators.forest.tree import DecisionTreeRegressor
 from dforest.estimators.other_names import with_hints
-from dforest.estimators.powers import times_power
 from dforest.estimators.randomness import check_random_state
 from dforest.estimators.reporting import report_on
 from dforest.estimators.results.intervals import bag_size
 from dforest.estimators.results.neighbours import NeighbourMixin
 from dforest.estimators.targets.effects import Effects
 from dforest.sampling import GroupSampling, RowSampling
-from dforest.warning import warn
 
 FEWEST_NUISANCE_TREES = 50
 # Values that are tried for parameters that are "auto", in this order, beside the defaults.
 CANDIDATES = {
     "min_samples_leaf": (2, 10, 20, 40), "max_features": (0.3, 0.6), "honest_fraction": (0.6, 0.7), "alpha": (0.0, 0.15),
 }  # fmt: skip
-RARE = 0.05  # expected shares of an arm below this, or above 1 less this, are warned of
+
+
+def _are_equal(value, known):
+    return (value is None) == (known is None) and (value is None or np.array_equal(value, known))
 
 
 @has_parameters("causal forest", table=CAUSAL_PARAMETERS, n_estimators=500, honest=True, ci_group_size=2, keep_training_data=True)
@@ -158,9 +159,16 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
         """See `TreeEstimator`: what is expected is taken off."""
         (partition,) = partitions
         told, seed = Observations.read(*partition.y), self._nuisance_seed()
-        weight = None if partition.sample_weight is None else np.asarray(partition.sample_weight, np.float64)
-        groups = None if partition.groups is None else np.asarray(partition.groups)
+        weight, groups = told.weights_of(partition.sample_weight), told.groups_of(partition.groups)
+        kept = np.ones(len(told.y), bool) if weight is None else weight > 0
+        told.check_treatments(kept)
         self._has_groups = groups is not None
+        names = self._names_to_choose()
+        if names and told.z is not None:
+            raise ValueError(
+                f'{names[0]}="auto" is not possible with an instrument, with which residuals are not least for the effects; '
+                "allowed are numbers"
+            )
         observed = {"y": told.y, "w": told.w, "z": told.z, "weight": weight, "groups": groups}
         if self.warm_start and "forest_" in self.__dict__:
             told = self._known(told, observed)
@@ -178,24 +186,32 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
         self.y_hat_, self.w_hat_, self.z_hat_ = found.values()
         self.arms_ = told.arms
         self._moments = Moments(told.y.shape[1], told.w.shape[1], told.z is not None)
-        self._observed = observed
+        self._observed = observed if self.keep_training_data else None
         rest = told.y - self.y_hat_, told.w - self.w_hat_, None if told.z is None else told.z - self.z_hat_
-        moments = self._moments.of(*rest)
+        # Means change no covariance, but would hide small ones.
+        moments = self._moments.of(*(None if own is None else own - np.average(own[kept], axis=0) for own in rest))
         if not np.isfinite(moments).all():
             raise ValueError("y and treatment have products that are beyond the range of float64; rescale them")
-        self._warn_of_overlap(told, weight)
+        told.warn_of_overlap(self.w_hat_, self.z_hat_, kept)
         return super()._read([partition._replace(y=moments)])
 
     def _known(self, told, observed):
         """What a fit is told, with the expectations of the fit that it goes on from. Raises ValueError if rows are others."""
-        for name, value in observed.items():
-            known = self._observed[name]
-            if (value is None) != (known is None) or value is not None and not np.array_equal(value, known):
-                what = {"w": "treatment", "z": "instrument", "weight": "sample_weight"}.get(name, name)
+        if self._observed is None:
+            raise ValueError("warm_start=True needs keep_training_data=True, to compare outcomes and treatments; allowed is that")
+        for name, value in {**observed, "arms": told.arms}.items():
+            known = self.arms_ if name == "arms" else self._observed[name]
+            if not _are_equal(value, known):
+                what = {"w": "treatment", "arms": "treatment", "z": "instrument", "weight": "sample_weight"}.get(name, name)
                 raise ValueError(
                     f"{what} is another than that of the trees which warm_start=True goes on with; allowed is the same, or "
                     "warm_start=False"
                 )
+        for name, value, known in (
+            ("y_hat", told.y_hat, self.y_hat_), ("w_hat", told.w_hat, self.w_hat_), ("z_hat", told.z_hat, self.z_hat_),
+        ):  # fmt: skip
+            if value is not None and not _are_equal(value, known):
+                raise ValueError(f"{name} is another than of the trees which warm_start=True goes on with; allowed is None")
         return told._replace(y_hat=self.y_hat_, w_hat=self.w_hat_, z_hat=self.z_hat_)
 
     def _nuisance_seed(self):
@@ -216,33 +232,14 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
             bootstrap=self._sampling_asked(), honest=honest, **{name: getattr(self, name) for name in same},
         )  # fmt: skip
 
-    def _warn_of_overlap(self, told, weight):
-        """Raise ValueError if there is nothing to compare; warn where rows have few to be compared with."""
-        kept = slice(None) if weight is None else weight > 0
-        for k, (w, w_hat) in enumerate(zip(told.w[kept].T, self.w_hat_[kept].T, strict=True)):
-            what = "treatment" + f" {k}" * (told.w.shape[1] > 1)
-            if told.arms is not None:
-                what = f"treatment {told.arms.tolist()[k + 1]!r}"
-            if len(w) and (w == w[0]).all():
-                raise ValueError(f"{what} is {w[0]:g} in all rows; allowed are treatments that differ between rows")
-            if not np.isin(w, (0.0, 1.0)).all():
-                explained = 1.0 - np.square(w - w_hat).mean() / np.square(w - w.mean()).mean()
-                if explained > 1.0 - RARE:
-                    warn(
-                        f"X explains {explained:.1%} of the variance of {what}: little is left to tell its effect by. Is there a "
-                        "column among the features that follows from it?"
-                    )
-                continue
-            rare, sure = int((w_hat < RARE).sum()), int((w_hat > 1.0 - RARE).sum())
-            if rare or sure:
-                warn(
-                    f"{what}: of {len(w)} rows, {rare} have an expected share below {RARE:g} and {sure} one above "
-                    f"{1.0 - RARE:g}, and so have few rows to be compared with. Effects of these are uncertain, and averages "
-                    'over all rows too: average_effect(target="overlap") gives them little weight'
-                )
+    def _make_trees(self):
+        raise ValueError(
+            "the trees of a causal forest predict no effects by themselves, and are no estimators; forest_.tree(t) has the "
+            "arrays of one, and dforest.trees_to_dataframe(forest) the nodes of all"
+        )
 
     def _sampling_asked(self):
-        return GroupSampling(replace=False) if self._has_groups else RowSampling(replace=False)
+        return GroupSampling(replace=False) if self.__dict__.get("_has_groups") else RowSampling(replace=False)
 
     def _make_criterion(self, objective, is_wide, n_draws):
         least = count_samples(self._value("min_samples_leaf"), n_draws, 1)
@@ -250,8 +247,7 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
         return objective.make_criterion(own, is_wide)
 
     def _losses_of_small(self, rows, power, plan, device):
-        losses = intervals.expected_losses(self.forest_, rows.parts[0], rows.y, plan.n_trees, plan.n_threads)
-        return times_power(losses, 2 * power)
+        return intervals.expected_losses(self.forest_, rows.parts[0], rows.y, plan.n_trees, plan.n_threads, power)
 
     def _rules(self, n_rows, n_draws):
         rules = super()._rules(n_rows, n_draws)

@@ -10,7 +10,10 @@ from scipy.stats import norm
 
 from dforest.core.draws import TreeDraws
 from dforest.core.predict.out_of_bag import predict_out_of_bag
+from dforest.estimators.powers import times_power
 from dforest.estimators.results.intervals import BLOCK_BYTES, bag_size, by_tree, leaf_rows, mean_and_variance
+
+_ARRAYS = 4  # of a block's size that there are at a time
 
 
 def moments_out_of_bag(forest, X, n_threads):
@@ -48,7 +51,7 @@ def effects_and_variances(forest, X, n_threads, are_training_rows):
     return effects, variances
 
 
-def expected_losses(forest, X, y, n_trees, n_threads):
+def expected_losses(forest, X, y, n_trees, n_threads, power=0):
     """Of each training row, the squared residual out of bag that a forest of more trees is expected to have.
 
     The residual is that of outcomes given the effects, both with what is expected taken off: the loss of X. Nie, S. Wager,
@@ -65,6 +68,8 @@ def expected_losses(forest, X, y, n_trees, n_threads):
     n_trees : int
         How many trees there will be.
     n_threads : int
+    power : int
+        Residuals are multiplied by two to this power, so that squares are in range.
 
     Returns
     -------
@@ -76,11 +81,12 @@ def expected_losses(forest, X, y, n_trees, n_threads):
         mean, n_out = _means(own, counts), counts.sum(axis=1)
         outcomes, treatments = moments.parts(y[some])[:2]
         effects = moments.effects(mean)
-        residual = outcomes - (treatments[:, :, None] * effects).sum(axis=1)
-        apart = (treatments[:, None, :, None] * moments.linearised(mean, effects, own)).sum(axis=2)
+        residual = times_power(outcomes - (treatments[:, :, None] * effects).sum(axis=1), power)
+        apart = times_power((treatments[:, None, :, None] * moments.linearised(mean, effects, own)).sum(axis=2), power)
         with np.errstate(divide="ignore", invalid="ignore"):
             variance = np.where(counts[:, :, None], np.square(apart), 0.0).sum(axis=1) / (n_out - 1)[:, None]
-            losses = (np.square(residual) - variance * (1 / n_out - 1 / n_trees)[:, None]).sum(axis=1)
+            noise = variance * np.maximum(1 / n_out - 1 / n_trees, 0.0)[:, None]
+            losses = (np.square(residual) - np.minimum(noise, np.square(residual))).sum(axis=1)  # the noise of a row is uncertain
         found[some] = np.where(n_out > 1, losses, np.nan)
     return found
 
@@ -88,7 +94,7 @@ def expected_losses(forest, X, y, n_trees, n_threads):
 def _blocks(forest, X, n_threads, are_training_rows):
     """Of one block of rows after another: (a slice, the moments that each tree has for each row, which trees count or None)."""
     left_out = by_tree(forest.left_out, forest.n_trees, n_threads) if are_training_rows else None
-    at_a_time = max(1, BLOCK_BYTES // (8 * forest.n_trees * forest.objective.n_values))
+    at_a_time = max(1, BLOCK_BYTES // (_ARRAYS * 8 * forest.n_trees * forest.objective.n_values))
     for first in range(0, len(X), at_a_time):
         some = slice(first, first + at_a_time)
         counts = None if left_out is None else left_out[:, some].T

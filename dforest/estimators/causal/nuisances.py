@@ -6,7 +6,7 @@ without each of some folds of the rows, and predicts the fold.
 """
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils import _safe_indexing
 
@@ -36,38 +36,52 @@ def expected(name, model, X, columns, weight, groups, n_folds, seed):
     Raises
     ------
     TypeError
-        If the model can't be fitted.
+        If the model can't be fitted, or is a classifier.
+    ValueError
+        If it does not predict each row by models that were not fitted on it, or not by finite numbers.
     """
-    if not (hasattr(model, "fit") and hasattr(model, "predict")):
-        raise TypeError(f"{name}={model!r}; allowed are None and estimators that predict numbers")
-    return np.column_stack([_of_column(model, X, y, weight, groups, n_folds, seed) for y in columns.T])
+    if not (hasattr(model, "fit") and hasattr(model, "predict")) or is_classifier(model):
+        raise TypeError(f"{name}={model!r}; allowed are None and estimators that predict numbers, which classifiers don't")
+    model, random = clone(model), np.random.RandomState(seed)
+    seeds = {key: int(random.randint(2**31 - 1)) for key, value in sorted(model.get_params().items(), key=lambda pair: pair[0])
+             if (key == "random_state" or key.endswith("__random_state")) and value is None}  # fmt: skip
+    model.set_params(**seeds)
+    kept = np.arange(len(columns)) if weight is None else np.flatnonzero(weight)
+    found = np.column_stack([_of_column(name, model, X, y, weight, groups, n_folds, seed, kept) for y in columns.T])
+    if not np.isfinite(found).all():
+        raise ValueError(f"{name}={model!r} predicts numbers that are not finite; allowed are models that predict finite ones")
+    return found
 
 
-def _of_column(model, X, y, weight, groups, n_folds, seed):
+def _of_column(name, model, X, y, weight, groups, n_folds, seed, kept):
     y = np.ascontiguousarray(y)
     if (y == y[0]).all():
         return y.copy()
-    model, has_seed = clone(model), model.get_params(deep=False).get("random_state", 0) is not None
-    if not has_seed:
-        model.set_params(random_state=seed)
     if isinstance(model, Forest) and getattr(model, "bootstrap", False) not in (False, "auto"):
-        model.set_params(oob_score=True)
-        needs_groups = groups is not None and model.bootstrap != "weighted"
-        model.fit(X, y, weight, **({"groups": groups} if needs_groups else {}))
-        found = model.oob_prediction_
-        unseen = np.isnan(found)  # rows of weight 0, and such that all trees drew
-        if unseen.any():
-            found = np.where(unseen, model.predict(X), found)
-        return found
-    rows, found = given_rows(X), np.empty(len(y))
-    kept = np.arange(len(y)) if weight is None else np.flatnonzero(weight)
+        model = clone(model).set_params(oob_score=True)
+        model.fit(X, y, weight, **({} if groups is None else {"groups": groups}))
+        found, unseen = model.oob_prediction_, np.isnan(model.oob_prediction_)
+        if unseen[kept].any():
+            raise ValueError(
+                f"{name}={model!r} has no tree that leaves out {unseen[kept].sum()} of {len(kept)} rows; allowed are forests of "
+                "more trees, or whose trees draw fewer rows"
+            )
+        return np.where(unseen, model.predict(X), found) if unseen.any() else found  # of rows of weight 0
+    rows = given_rows(X)
+    found = np.full(len(y), np.average(y, weights=weight))  # of rows of weight 0, which nobody asks for
+    n_units = len(kept) if groups is None else len(np.unique(groups[kept]))
+    if n_units < n_folds:
+        raise ValueError(f"cv={n_folds}, but there are {n_units} rows or groups; allowed are 2 to {n_units}")
     if groups is None:
         folds = KFold(n_folds, shuffle=True, random_state=seed).split(kept)
     else:
         folds = GroupKFold(n_folds).split(kept, groups=groups[kept])
-    found[:] = np.nan
     for inside, outside in folds:
         inside, outside = kept[inside], kept[outside]
         again = fit(clone(model), _safe_indexing(rows, inside), y[inside], None if weight is None else weight[inside])
-        found[outside] = again.predict(_safe_indexing(rows, outside))
-    return np.where(np.isnan(found), np.average(y, weights=weight), found)
+        predicted = np.asarray(again.predict(_safe_indexing(rows, outside)))
+        if predicted.shape not in ((len(outside),), (len(outside), 1)):
+            shape = f"the shape {predicted.shape} for {len(outside)} rows"
+            raise ValueError(f"{name}={model!r} predicts {shape}; allowed is a number for each")
+        found[outside] = predicted.ravel()
+    return found

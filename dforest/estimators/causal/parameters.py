@@ -42,7 +42,7 @@ _MODELS = (
     _model("instrument_model", "an instrument", "honest "),
 )
 
-# Where "auto" is no value.
+# As of forests that choose no parameters.
 (_OF_SURVIVAL,) = (entry for entry in PARAMETERS if entry.name == "max_features" and "survival forest" in entry.of)
 
 CAUSAL_PARAMETERS = (

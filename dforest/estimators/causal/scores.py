@@ -14,9 +14,12 @@ Everything here works on one effect of each row, as arrays of shape (n_rows,).
 """
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from scipy.stats import norm, t
+
+from dforest.estimators.data.given import check_number
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Estimate:
 
     def interval(self, level=0.95):
         """The interval that covers the truth with a probability of `level`, as the estimate is about normal: (float, float)."""
+        level = check_number("level", level, Real, "numbers above 0 and below 1", lambda n: 0 < n < 1)
         half = float(norm.ppf((1 + level) / 2)) * self.standard_error
         return self.estimate - half, self.estimate + half
 
@@ -113,7 +117,7 @@ def of_arms(tau, y, arm, y_hat, share):
     arm : ndarray of shape (n_rows,), dtype int
         0 for the control.
     share : ndarray of shape (n_rows, K + 1)
-        The expected shares of the arms.
+        The expected shares of the arms, which sum to 1.
 
     Returns
     -------
@@ -126,81 +130,120 @@ def of_arms(tau, y, arm, y_hat, share):
     return tau + correction[:, 1:] - correction[:, :1]
 
 
-def by_cluster(values, clusters):
-    """Sums over clusters; None: each row is one."""
-    if clusters is None:
-        return values
-    return np.bincount(np.unique(clusters, return_inverse=True)[1], values)
+def _shares(weight, n):
+    """Weights that sum to 1."""
+    if weight is None:
+        return np.full(n, 1.0 / n)
+    weight = weight / weight.max()
+    return weight / weight.sum()
+
+
+def _by_cluster(values, clusters):
+    """Sums over clusters, which are numbers; None: each row is one. Raises ValueError if there is one alone."""
+    parts = values if clusters is None else np.bincount(clusters, values)[np.unique(clusters)]
+    if len(parts) < 2:
+        what = "row" if clusters is None else "group"
+        raise ValueError(f"there is {len(parts)} {what} to estimate from; allowed are two or more")
+    return parts
+
+
+def _error_of(parts):
+    """The standard error of a sum of independent parts, which sum to 0."""
+    return float(np.sqrt(np.square(parts).sum() * len(parts) / (len(parts) - 1)))
 
 
 def mean(scores, weight, clusters):
     """The weighted mean of scores, with a standard error: `Estimate`."""
-    weight = np.ones(len(scores)) if weight is None else weight
-    found = np.average(scores, weights=weight)
-    parts = by_cluster(weight * (scores - found), clusters)
-    n = len(parts)
-    return Estimate(float(found), float(np.sqrt(np.square(parts).sum() * n / max(n - 1, 1)) / weight.sum()))
+    share = _shares(weight, len(scores))
+    found = float((share * scores).sum())
+    return Estimate(found, _error_of(_by_cluster(share * (scores - found), clusters)))
 
 
 def mean_of_some(tau, y, w, y_hat, w_hat, weight, clusters, of_treated):
     """The mean effect on the treated rows, or on the others, by weighted residuals: `Estimate`.
 
     Residuals of treated rows and of others are averaged apart, with weights that make either look like those that are asked for:
-    e / (1 - e) for untreated rows to look like treated ones.
+    e / (1 - e) for untreated rows to look like treated ones. The standard error has a part for how effects vary among the rows, so
+    that the interval is for the population that they are from, as that of `mean` is.
+
+    Raises
+    ------
+    ValueError
+        If all rows are treated, or none is.
     """
-    weight = np.ones(len(y)) if weight is None else weight
-    is_in = w == (1.0 if of_treated else 0.0)
-    raw = np.average(tau[is_in], weights=weight[is_in])
+    share = _shares(weight, len(y))
+    is_treated = w == 1.0
+    if is_treated.all() or not is_treated.any():
+        raise ValueError("all of the rows are treated, or none is; allowed are subsets with rows of both kinds")
+    is_in = is_treated if of_treated else ~is_treated
+    own = np.where(is_in, share, 0.0)
+    own /= own.sum()
+    raw = (own * tau).sum()
     odds = w_hat / (1.0 - w_hat) if of_treated else (1.0 - w_hat) / w_hat
-    gamma = np.where(is_in, 1.0, odds) * weight
+    gamma = np.where(is_in, 1.0, odds) * share
     residual = y - y_hat - (w - w_hat) * tau
-    treated = np.where(w == 1.0, gamma, 0.0)
-    others = np.where(w == 1.0, 0.0, gamma)
+    treated, others = np.where(is_treated, gamma, 0.0), np.where(is_treated, 0.0, gamma)
     correction = treated / treated.sum() * residual - others / others.sum() * residual
-    parts = by_cluster(correction, clusters)
-    n = len(parts)
-    return Estimate(float(raw + correction.sum()), float(np.sqrt(np.square(parts).sum() * n / max(n - 1, 1))))
+    error = _error_of(_by_cluster(correction + own * (tau - raw), clusters))
+    return Estimate(float(raw + correction.sum()), error)
 
 
 def regression(names, X, y, weight=None, clusters=None, one_sided=False):
     """A weighted least-squares regression with robust standard errors: `Coefficients`.
 
-    Residuals are divided by one less their leverage (HC3); with clusters, those of a cluster together (CR3), which is as if the
-    regression were done without the cluster: J. G. MacKinnon, H. White, Journal of Econometrics 29(3), 1985; R. M. Bell,
-    D. F. McCaffrey, Survey Methodology 28(2), 2002.
+    They are the spread of the coefficients when each row in turn is left out (HC3), or with clusters each cluster (CR3):
+    J. G. MacKinnon, H. White, Journal of Econometrics 29(3), 1985; R. M. Bell, D. F. McCaffrey, Survey Methodology 28(2), 2002.
 
     Parameters
     ----------
     names : list of str
     X : ndarray of shape (n_rows, n_columns), dtype float64
     y : ndarray of shape (n_rows,), dtype float64
-    weight, clusters : ndarray of shape (n_rows,), optional
+    weight : ndarray of shape (n_rows,), optional
+    clusters : ndarray of shape (n_rows,), dtype int, optional
     one_sided : bool, default=False
         Whether p-values are probabilities of a greater statistic, not of a greater magnitude.
+
+    Raises
+    ------
+    ValueError
+        If a column follows from others, or does so without one of the rows, or clusters.
     """
-    weight = np.ones(len(y)) if weight is None else weight / weight.mean()
-    inverse = np.linalg.pinv((X * weight[:, None]).T @ X)
-    found = inverse @ (X * weight[:, None]).T @ y
-    residual = y - X @ found
-    if clusters is None:
-        leverage = np.einsum("ij,jk,ik->i", X, inverse, X) * weight
-        parts = X * (weight * residual / np.maximum(1.0 - leverage, 1e-10))[:, None]
-    else:
-        parts = []
-        for rows in np.split(np.argsort(clusters, kind="stable"), np.flatnonzero(np.diff(np.sort(clusters))) + 1):
-            own, w = X[rows], weight[rows]
-            # By the matrix inversion lemma, no larger than the number of columns: (I - X A X'W)^-1 = I + X (A^-1 - X'W X)^-1 X'W.
-            inside = np.linalg.pinv(np.linalg.pinv(inverse) - (own * w[:, None]).T @ own)
-            left = own.T @ (w * residual[rows])
-            parts.append(left + (own * w[:, None]).T @ own @ inside @ left)
-        parts = np.array(parts)
-    covariance = inverse @ parts.T @ parts @ inverse
-    error = np.sqrt(np.diagonal(covariance))
+    share = _shares(weight, len(y))
+    scale = np.exp2(-np.ceil(np.log2(np.maximum(np.abs(X).max(axis=0, initial=0.0), np.finfo(float).tiny))))
+    rows = X * scale * np.sqrt(share * len(y))[:, None]
+    Q, R = np.linalg.qr(rows)
+    diagonal = np.abs(np.diagonal(R))
+    wrong = diagonal <= _RANK * diagonal.max(initial=0.0) if len(y) >= X.shape[1] else np.ones(X.shape[1], bool)
+    if wrong.any():
+        raise ValueError(
+            f"the column {names[int(np.flatnonzero(wrong)[0])]!r} follows from others, or there are fewer rows than columns; "
+            "allowed are columns that tell something of their own"
+        )
+    inverse = np.linalg.inv(R)
+    found = inverse @ (Q.T @ (y * np.sqrt(share * len(y))))
+    residual = y * np.sqrt(share * len(y)) - rows @ found
+    number = np.arange(len(y)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    if number.max() < 1:
+        raise ValueError("there is 1 group to estimate from; allowed are two or more")
+    order = np.argsort(number, kind="stable")
+    first = np.searchsorted(number[order], np.arange(number.max() + 1))
+    own = np.add.reduceat(Q[order, :, None] * Q[order, None, :], first)  # of each cluster
+    left = np.eye(X.shape[1]) - own
+    if (np.linalg.eigvalsh(left)[:, 0] < _LEVERAGE).any():
+        what = "row" if clusters is None else "group"
+        raise ValueError(f"a coefficient is told by a single {what} alone; allowed are columns that vary without it")
+    moved = np.linalg.solve(left, np.add.reduceat((Q * residual[:, None])[order], first)[:, :, None])[:, :, 0] @ inverse.T
+    error = np.sqrt(np.square(moved).sum(axis=0))
+    found, error = found * scale, error * scale
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = found / error
-    freedom = max(len(parts) - X.shape[1], 1)
+    freedom = max(len(moved) - X.shape[1], 1)
     p = t.sf(statistic, freedom) if one_sided else 2.0 * t.sf(np.abs(statistic), freedom)
     return Coefficients(list(names), found, error, statistic, p)
+
+
+_RANK, _LEVERAGE = 1e-10, 1e-9
 
 
 def targeting_curve(scores, priorities, weight=None):
@@ -219,6 +262,7 @@ def targeting_curve(scores, priorities, weight=None):
         The shares of the weight that the first 1, 2, ... rows are, and their mean scores less that of all.
     """
     weight = np.ones(len(scores)) if weight is None else weight
+    weight = weight / weight.max()
     levels, number = np.unique(-priorities, return_inverse=True)
     total = np.bincount(number, weight, len(levels))
     means = np.divide(np.bincount(number, weight * scores, len(levels)), total, out=np.zeros(len(levels)), where=total > 0)
@@ -244,6 +288,8 @@ def rank_average_estimate(scores, priorities, weight, clusters, target, n_resamp
     """
     number = np.arange(len(scores)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     n = int(number.max()) + 1
+    if n < 4:
+        raise ValueError(f"there are {n} rows or groups to rank; allowed are four or more")
     found = []
     for _ in range(n_resamples):
         chosen = np.zeros(n, bool)
