@@ -31,6 +31,7 @@ _ESTIMATORS = {
 _OTHERS = {
     "dforest.backends.devices": ["devices"],
     "dforest.config": ["config_context"],
+    "dforest.estimators.causal.policy": ["PolicyTree"],
     "dforest.estimators.forest.combine": ["combine"],
     "dforest.estimators.results.shap_values": ["ShapInteractionValues", "ShapValues"],
     "dforest.inspection.dependence": ["PartialDependenceDisplay"],

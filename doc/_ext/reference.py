@@ -27,6 +27,7 @@ NAMED = {
     "dforest.engines.memory.MemoryEstimate": "of_thread scratch total",
     "dforest.estimators.memory.FitMemory": "forest on_device scratch total",
     "dforest.engines.fit_report.FitReport": "n_launches",
+    "dforest.estimators.causal.policy.PolicyNodes": "node_count is_leaf apply",
     "dforest.inspection.interop.Tree": "categories_left predict apply decision_path compute_feature_importances "
     "compute_node_depths",
     "dforest.loss.Loss": "configure configured in_y_true_range fit_intercept_only derivatives values predictions "
@@ -61,6 +62,7 @@ _ABOUT = {
     "guide_choice guide_boosting ensembles guide_columns own_loss": "HistGradientBoostingClassifier "
     "HistGradientBoostingRegressor",
     "guide_ranking guide_boosting guide_columns own_loss": "HistGradientBoostingRanker",
+    "policy": "PolicyTree estimators.causal.policy.PolicyNodes",
     "auto_forest guide_choice ensembles": "AutoForestClassifier AutoForestRegressor",
     "guide_ranking": "loss.LambdaRank loss.PairwiseRank",
     "guide_choice guide_methods guide_columns": "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier "
