@@ -6,12 +6,13 @@ only predicts loads what predicts. Tables of estimators would load all of them, 
 
 from importlib import import_module
 
-MODULES = {"callback", "criterion", "dask", "errors", "loss", "sampling", "serving", "spmd", "splitter", "testing"}
+MODULES = {"callback", "criterion", "dask", "errors", "loss", "sampling", "serving", "spmd", "splitter", "testing", "uplift"}
 _ESTIMATORS = {
     "dforest.estimators.auto.auto": ["AutoForestClassifier", "AutoForestRegressor"],
     "dforest.estimators.boosting.boosting": ["HistGradientBoostingClassifier", "HistGradientBoostingRegressor"],
     "dforest.estimators.boosting.ranker": ["HistGradientBoostingRanker"],
     "dforest.estimators.causal.forest": ["CausalForest"],
+    "dforest.estimators.causal.uplift": ["UpliftForestClassifier"],
     "dforest.estimators.forest.embedding": ["RandomTreesEmbedding"],
     "dforest.estimators.forest.forest": [
         "ExtraTreesClassifier",

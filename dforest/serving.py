@@ -14,6 +14,7 @@ import numpy as np
 
 from dforest.estimators.auto.predictions import BlendedClasses, BlendedNumbers, BlendPredictions, check_blend
 from dforest.estimators.boosting.predictions import BoostedClasses, BoostedNumbers, BoostedRanks, RawPredictions
+from dforest.estimators.causal.uplift_predictions import UpliftPredictions
 from dforest.estimators.data.given import check_number
 from dforest.estimators.data.ranges import count_outside
 from dforest.estimators.data.tables import read_table
@@ -200,6 +201,9 @@ class _ServedOutlierForest(OutlierPredictions, _ServedTrees): ...
 class _ServedSurvivalTrees(SurvivalPredictions, _ServedTrees): ...
 
 
+class _ServedUpliftForest(UpliftPredictions, _ServedTrees): ...
+
+
 class _ServedBoostedClassifier(BoostedClasses, RawPredictions, _ServedTrees): ...
 
 
@@ -224,6 +228,7 @@ _OF_ESTIMATORS = {
     _ServedOutlierForest: "IsolationForest",
     _ServedRanker: "HistGradientBoostingRanker",
     _ServedRegressor: "DecisionTreeRegressor ExtraTreeRegressor ExtraTreesRegressor RandomForestRegressor",
+    _ServedUpliftForest: "UpliftForestClassifier",
     _ServedSurvivalTrees: "ExtraSurvivalTree ExtraSurvivalTrees RandomSurvivalForest SurvivalTree",
 }
 _KINDS = {name: kind for kind, names in _OF_ESTIMATORS.items() for name in names.split()}

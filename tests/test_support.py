@@ -189,6 +189,9 @@ def asked(feature, kind, folder):
     elif feature in ("isolation", "isolation, live votes"):
         name, own = "IsolationForest", {"n_estimators": 3, "method": "dense" if kind == DENSE else "hist"}
         parameters = [{}, {"contamination": 0.2, "max_features": 0.5, "categorical_features": [2]}, {"extension_level": 2}]
+    elif feature == "uplift":
+        given["y"], given["treatment"], name = CLASSES > 0, np.arange(N) % 2, "UpliftForestClassifier"
+        parameters = [{}, {"criterion": "chi2", "honest": False, "categorical_features": [2]}]
     elif feature == "embedding":
         name, own = "RandomTreesEmbedding", {"n_estimators": 3, "method": "dense" if kind == DENSE else "hist"}
     else:
@@ -279,7 +282,8 @@ def fit_at(place, make, given):
     """The fitted models of a place, and the rows that each has."""
     if place != RANKS:
         return [(fitted(make("sycl" if place == DEVICE else None), given), slice(None))]
-    given = {"groups" if name == "qid" else name: values for name, values in given.items()}
+    # Treatments are no part of a partition: who is told of them is refused.
+    given = {"groups" if name == "qid" else name: values for name, values in given.items() if name != "treatment"}
 
     def fit(communicator):
         pieces = [(i, slice(*CUT.edges[i : i + 2])) for i in np.flatnonzero(CUT.owner == communicator.rank)]

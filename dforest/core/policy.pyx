@@ -15,8 +15,8 @@ feature has the lowest number, then that of the lowest cut. Rewards are integers
   over L, and the largest prefix sum, in the order of k, of the differences between a's rewards and b's; with a and b exchanged,
   the least one counts. A *prefix tree*, a binary tree over the codes of k, has these, and takes a row in log n steps.
 - Deeper: the cuts of a feature are tried one by one, each by a search for both sides. A row that moves to the other side adds to
-  what a cut is worth at most its greatest reward less its least one, so that between two cuts that were tried there is a bound of what
-  others can be worth. So it is where leaves of one row are allowed; if they are not, no cut is worth more than if they were.
+  what a cut is worth at most its greatest reward less its least one, so that between two cuts that were tried there is a bound of
+  what others can be worth. So it is where leaves of one row are allowed; if they are not, no cut is worth more than if they were.
 
 Threads share the features of the root, each owns what it allocates, and all else is lent by the caller.
 """

@@ -15,7 +15,7 @@ from dforest.config import queue_of
 from dforest.core.search.criteria import OF_KERNELS
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.data.fits import instance_of
-from dforest.estimators.kinds import BoostedTrees, SurvivalTrees
+from dforest.estimators.kinds import BoostedTrees, SurvivalTrees, UpliftTrees
 
 PROCESSOR, DEVICE, RANKS = PLACES = "the processor", "a device", "several ranks"
 HIST, DENSE, BOOSTING = KINDS = "forests, hist", "forests, dense", "boosted trees"
@@ -114,6 +114,10 @@ def _label_order_and(name, without):
 
 def _survival(fit):
     return f"{type(fit.estimator).__name__}, for survival times," if isinstance(fit.estimator, SurvivalTrees) else None
+
+
+def _uplift(fit):
+    return type(fit.estimator).__name__ if isinstance(fit.estimator, UpliftTrees) else None
 
 
 def _preferred_features(fit):
@@ -227,6 +231,7 @@ FEATURES = {
     "survival": Feature("survival times: `RandomSurvivalForest`", _survival, FORESTS),
     "isolation": Feature("`IsolationForest`", _isolation, FORESTS),
     "isolation, live votes": Feature("`IsolationForest`, with callbacks: `OutOfBagPlateau`", _isolation_votes, FORESTS),
+    "uplift": Feature("`UpliftForestClassifier`", _uplift, FORESTS),
     "embedding": Feature("`RandomTreesEmbedding`", kinds=FORESTS),
     "offset": Feature("offsets", kinds=(BOOSTING,)),
     "early stopping": Feature("early stopping", kinds=(BOOSTING,)),
@@ -262,6 +267,8 @@ REFUSALS = [
     Refusal("several thresholds", (DEVICE,), "one threshold is drawn for each feature there", "1", FORESTS),
     Refusal("regularised gains", (DEVICE,), "the features that are used above a node are not known there", "1", FORESTS),
     Refusal("isolation", (DEVICE,), "the length of a path is no code for kernels", "RandomTreesEmbedding, for random trees",
+            FORESTS),
+    Refusal("uplift", (DEVICE, RANKS), "divergences of arms are no code for kernels", "estimators for classes or numbers",
             FORESTS),
     Refusal("isolation, live votes", _EVERYWHERE, "outliers have no errors", "other callbacks", FORESTS),
     Refusal("honest, monotonic", _EVERYWHERE, "rows that have not chosen the splits may break the constraints",

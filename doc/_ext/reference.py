@@ -42,6 +42,7 @@ NAMED = {
     "dforest.sampling.SamplingPlan": "counts count_draws",
     "dforest.splitter.PythonSplitter": "best_cut find_split",
     "dforest.splitter.Splitter": "used_features describe configure clone get_params set_params",
+    "dforest.uplift.UpliftCurveDisplay": "from_estimator from_predictions plot",
     "dforest.spmd.communicator.Communicator": "together exchange gather sum least greatest",
     "dforest.spmd.threads.ThreadGroup": "run",
 }
@@ -62,7 +63,8 @@ _ABOUT = {
     "guide_choice guide_boosting ensembles guide_columns own_loss": "HistGradientBoostingClassifier "
     "HistGradientBoostingRegressor",
     "guide_ranking guide_boosting guide_columns own_loss": "HistGradientBoostingRanker",
-    "policy": "PolicyTree estimators.causal.policy.PolicyNodes",
+    "policy": "UpliftForestClassifier PolicyTree estimators.causal.policy.PolicyNodes uplift.qini_score uplift.auuc_score "
+    "uplift.uplift_at_k uplift.qini_curve uplift.uplift_curve uplift.make_uplift_scorer uplift.UpliftCurveDisplay",
     "auto_forest guide_choice ensembles": "AutoForestClassifier AutoForestRegressor",
     "guide_ranking": "loss.LambdaRank loss.PairwiseRank",
     "guide_choice guide_methods guide_columns": "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier "

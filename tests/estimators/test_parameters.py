@@ -25,12 +25,13 @@ from sklearn.utils._param_validation import Hidden, Interval, InvalidParameterEr
 import dforest
 from dforest.estimators.auto.parameters import BLEND_PARAMETERS
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
+from dforest.estimators.causal.uplift_parameters import UPLIFT_PARAMETERS
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.entries import Parameter
 from dforest.estimators.families import FAMILIES, FORESTS, WORDS
 from dforest.estimators.forest.ensemble import ForestClassifier
 from dforest.estimators.forest.tree import _with_check_input
-from dforest.estimators.kinds import RankingTrees, SurvivalTrees
+from dforest.estimators.kinds import RankingTrees, SurvivalTrees, UpliftTrees
 from dforest.estimators.parameters import PARAMETERS
 
 FILE = Path(__file__).with_name("parameters.json")
@@ -55,8 +56,9 @@ ESTIMATORS = [
     dforest.RandomSurvivalForest,
     dforest.RandomTreesEmbedding,
     dforest.SurvivalTree,
+    dforest.UpliftForestClassifier,
 ]
-ENTRIES = PARAMETERS + BOOSTING_PARAMETERS + BLEND_PARAMETERS
+ENTRIES = PARAMETERS + BOOSTING_PARAMETERS + BLEND_PARAMETERS + UPLIFT_PARAMETERS
 ALL = pytest.mark.parametrize("kind", ESTIMATORS)
 
 
@@ -125,6 +127,8 @@ def fitted_by(kind, parameters):
     few |= {"members": ["random_forest"]}
     few = {name: value for name, value in few.items() if name in kind._parameter_constraints} | {"random_state": 0}
     given = {"qid": np.arange(130) // 10} if issubclass(kind, RankingTrees) else {}
+    if issubclass(kind, UpliftTrees):
+        given = {"treatment": np.arange(130) % 2}
     if issubclass(kind, SurvivalTrees):
         y = np.c_[y, np.abs(rows[:, 1]) + 0.1]
     model = kind(**few | parameters)
@@ -151,7 +155,7 @@ def test_numbers_of_numpy_are_those_of_python(kind):
                 assert type(getattr(model, name)) is type_ and clone(model).get_params()[name] == value
                 assert type(getattr(clone(kind()).set_params(**{name: small(value)}), name)) is type_
             model, found = fitted_by(kind, {name: smaller[0](value)})
-            assert np.array_equal(found, expected), f"{name}={value!r}"
+            np.testing.assert_equal(found, expected, f"{name}={value!r}")
             assert type(getattr(model, name)) is type_
 
 
@@ -264,8 +268,10 @@ def test_attributes_that_are_described_are_there(kind):
     if getattr(model, "_candidates", None):
         model.set_params(max_features="auto")
     y = np.column_stack([Y_IRIS, X_IRIS[:, 0]]).clip(0, [1, 9]) if isinstance(model, SurvivalTrees) else Y_IRIS
-    queries = {"group": [15] * 10} if isinstance(model, RankingTrees) else {}
-    model.fit(pd.DataFrame(X_IRIS, columns=list("abcd")), y, **queries)
+    given = {"group": [15] * 10} if isinstance(model, RankingTrees) else {}
+    if isinstance(model, UpliftTrees):
+        y, given = Y_IRIS > 0, {"treatment": np.arange(len(Y_IRIS)) % 2}
+    model.fit(pd.DataFrame(X_IRIS, columns=list("abcd")), y, **given)
     names = [name for entry, _, _ in described_in(kind, "Attributes") for name in entry.split(", ")]
     assert len(names) == len(set(names)) and ("forest_" in names or "estimators_" in names)
     for name in names:

@@ -83,8 +83,8 @@ class PolicyTree(BaseEstimator):
     ----------
     max_depth : int, default=2
         How many splits lie between the root and a leaf, at most. Up to 2, the search takes a time in proportion to n log n for n
-        rows, and to p**2 for p features; each further level takes it up to n p times over. So 3 is for thousands of rows, and 4 for
-        hundreds.
+        rows, and to p**2 for p features; each further level takes it up to n p times over. So 3 is for thousands of rows, and 4
+        for hundreds.
     min_samples_leaf : int, default=1
         Least number of training rows in a leaf, those of weight 0 not counted.
     split_step : int, default=1

@@ -31,7 +31,7 @@ _RECORDS = {
     "dforest.core.halves": "HonestHalf LittleBags",
     "dforest.core.objective": (
         "ClassObjective MultiOutputClassObjective MultiOutputNumberObjective MultiOutputSumObjective NumberObjective "
-        "PathObjective SumObjective SurvivalObjective"
+        "PathObjective SumObjective SurvivalObjective UpliftObjective"
     ),
     "dforest.core.sampling": "AllRows Bootstrap DrawnElsewhere Subsample WithLabelOrder",
     "dforest.core.sparse_rows": "SparseRows",
