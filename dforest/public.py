@@ -6,12 +6,13 @@ only predicts loads what predicts. Tables of estimators would load all of them, 
 
 from importlib import import_module
 
-MODULES = {"callback", "criterion", "dask", "errors", "loss", "sampling", "serving", "spmd", "splitter", "testing"}
+MODULES = {"callback", "criterion", "dask", "errors", "loss", "sampling", "serving", "spmd", "splitter", "testing", "uplift"}
 _ESTIMATORS = {
     "dforest.estimators.auto.auto": ["AutoForestClassifier", "AutoForestRegressor"],
     "dforest.estimators.boosting.boosting": ["HistGradientBoostingClassifier", "HistGradientBoostingRegressor"],
     "dforest.estimators.boosting.ranker": ["HistGradientBoostingRanker"],
     "dforest.estimators.causal.forest": ["CausalForest"],
+    "dforest.estimators.causal.uplift": ["UpliftForestClassifier"],
     "dforest.estimators.forest.embedding": ["RandomTreesEmbedding"],
     "dforest.estimators.forest.forest": [
         "ExtraTreesClassifier",
@@ -31,6 +32,7 @@ _ESTIMATORS = {
 _OTHERS = {
     "dforest.backends.devices": ["devices"],
     "dforest.config": ["config_context"],
+    "dforest.estimators.causal.policy": ["PolicyTree"],
     "dforest.estimators.forest.combine": ["combine"],
     "dforest.estimators.results.shap_values": ["ShapInteractionValues", "ShapValues"],
     "dforest.inspection.dependence": ["PartialDependenceDisplay"],

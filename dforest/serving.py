@@ -15,6 +15,7 @@ import numpy as np
 from dforest.estimators.auto.predictions import BlendedClasses, BlendedNumbers, BlendPredictions, check_blend
 from dforest.estimators.boosting.predictions import BoostedClasses, BoostedNumbers, BoostedRanks, RawPredictions
 from dforest.estimators.causal.predictions import EffectPredictions
+from dforest.estimators.causal.uplift_predictions import UpliftPredictions
 from dforest.estimators.data.given import check_number
 from dforest.estimators.data.ranges import count_outside
 from dforest.estimators.data.tables import read_table
@@ -204,6 +205,9 @@ class _ServedSurvivalTrees(SurvivalPredictions, _ServedTrees): ...
 class _ServedCausalForest(EffectPredictions, _ServedTrees): ...
 
 
+class _ServedUpliftForest(UpliftPredictions, _ServedTrees): ...
+
+
 class _ServedBoostedClassifier(BoostedClasses, RawPredictions, _ServedTrees): ...
 
 
@@ -229,6 +233,7 @@ _OF_ESTIMATORS = {
     _ServedOutlierForest: "IsolationForest",
     _ServedRanker: "HistGradientBoostingRanker",
     _ServedRegressor: "DecisionTreeRegressor ExtraTreeRegressor ExtraTreesRegressor RandomForestRegressor",
+    _ServedUpliftForest: "UpliftForestClassifier",
     _ServedSurvivalTrees: "ExtraSurvivalTree ExtraSurvivalTrees RandomSurvivalForest SurvivalTree",
 }
 _KINDS = {name: kind for kind, names in _OF_ESTIMATORS.items() for name in names.split()}

@@ -145,6 +145,7 @@ NEEDED = {
     "register_shap": ["shap"],
     "onnx_shape_calculator": ["skl2onnx"],
     "Report": ["matplotlib"],
+    "UpliftCurveDisplay": ["matplotlib"],
     "report": ["matplotlib"],
     "skops_types": ["skops"],
     "to_onnx": ["onnx", "onnxruntime"],

@@ -14,7 +14,7 @@ sys.path.insert(0, str(DOC / "_ext"))
 from reference import GUIDES, LEFT_OUT, METHOD_GUIDES, NAMED, guides, in_order, listed, members, resolved  # noqa: E402
 
 NAMES, MODULES = listed((DOC / "api.rst").read_text(encoding="utf-8"))
-PUBLIC = ["dforest", "callback", "criterion", "errors", "loss", "sampling", "serving", "splitter", "spmd", "testing"]
+PUBLIC = ["dforest", "callback", "criterion", "errors", "loss", "sampling", "serving", "splitter", "spmd", "testing", "uplift"]
 
 
 def importable(name):

@@ -196,6 +196,9 @@ def asked(feature, kind, folder):
         given = {"X": X, "y": Y, "treatment": np.arange(N) % 2}
         parameters = [{}, {"categorical_features": [2], "honest": False}]
         parameters = [{"random_state": None}] if feature == "causal, checkpoint" else parameters
+    elif feature == "uplift":
+        given["y"], given["treatment"], name = CLASSES > 0, np.arange(N) % 2, "UpliftForestClassifier"
+        parameters = [{}, {"criterion": "chi2", "honest": False, "categorical_features": [2]}]
     elif feature == "embedding":
         name, own = "RandomTreesEmbedding", {"n_estimators": 3, "method": "dense" if kind == DENSE else "hist"}
     else:
@@ -286,6 +289,7 @@ def fit_at(place, make, given):
     """The fitted models of a place, and the rows that each has."""
     if place != RANKS:
         return [(fitted(make("sycl" if place == DEVICE else None), given), slice(None))]
+    # Treatments are no part of a partition: who is told of them is refused.
     given = {"groups" if name == "qid" else name: values for name, values in given.items() if name != "treatment"}
 
     def fit(communicator):

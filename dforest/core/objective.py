@@ -25,6 +25,7 @@ from dforest.core.search.criteria import (
     ISOLATION_CRITERIA,
     NUMBER_CRITERIA,
     SURVIVAL_CRITERIA,
+    UPLIFT_CRITERIA,
 )
 from dforest.core.search.outputs import MultiOutput
 
@@ -688,9 +689,38 @@ class EffectObjective(SeveralOutputs, NumberObjective):
         return made.configure(0, is_wide)
 
 
+@dataclass(frozen=True)
+class UpliftObjective(ClassObjective):
+    """The objective of uplift trees: classes are couples of an arm and of one of two outcomes, `2 * arm + outcome`.
+
+    It is the attribute `objective` of a `Forest` grown for uplift.
+
+    Parameters
+    ----------
+    n_classes : int
+        Twice the number of arms, of which the first is the control.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dforest import UpliftForestClassifier
+    >>> X, treatment = np.arange(200.0)[:, None], np.arange(200) % 2
+    >>> forest = UpliftForestClassifier(n_estimators=4, random_state=0).fit(X, (X[:, 0] > 99) * treatment, treatment=treatment)
+    >>> forest.forest_.objective
+    UpliftObjective(n_classes=4)
+    """
+
+    criteria = UPLIFT_CRITERIA
+
+    def check(self):
+        checked_integer("n_classes", self.n_classes, 4, 2**31 - 2)
+        if self.n_classes % 2:
+            raise ValueError(f"n_classes={self.n_classes}; allowed are even numbers, two classes for each arm")
+
+
 OBJECTIVES = (
     ClassObjective, NumberObjective, MultiOutputClassObjective, MultiOutputNumberObjective, SumObjective, MultiOutputSumObjective,
-    SurvivalObjective, PathObjective, EffectObjective,
+    SurvivalObjective, PathObjective, EffectObjective, UpliftObjective,
 )  # fmt: skip
 
 

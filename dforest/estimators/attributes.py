@@ -20,10 +20,11 @@ from dforest.estimators.families import (
     REGRESSORS,
     SURVIVAL,
     TREES,
+    UPLIFT,
 )
 
 BOOSTED_CLASSES = frozenset({"boosting classifier"})
-MANY_TREES = FORESTS | EMBEDDINGS | ISOLATION | CAUSAL
+MANY_TREES = FORESTS | EMBEDDINGS | ISOLATION | CAUSAL | UPLIFT
 
 
 @dataclass(frozen=True)
@@ -165,11 +166,29 @@ ATTRIBUTES = (
         CAUSAL,
     ),
     Attribute(
+        "arms_",
+        "ndarray of shape (n_arms,)",
+        "The labels of the treatment, in ascending order: the control comes first.",
+        UPLIFT,
+    ),
+    Attribute(
+        "outcomes_",
+        "ndarray of shape (2,)",
+        "The labels of y, in ascending order; probabilities and uplifts are those of the second one.",
+        UPLIFT,
+    ),
+    Attribute(
+        "classes_, n_classes_",
+        "ndarray of shape (2 * n_arms,), int",
+        "The classes of single trees: numbers ``2 * arm + outcome``, by the places of labels in `arms_` and `outcomes_`.",
+        UPLIFT,
+    ),
+    Attribute(
         "feature_importances_",
         "ndarray of shape (n_features,)",
         """How often features split nodes near the roots, scaled to sum 1: the shares of splits at depths 1 to 4, from 1 on for
         the root, weighted by 1 / depth**2.""",
-        CAUSAL,
+        CAUSAL | UPLIFT,
     ),
     Attribute(
         "offset_",
@@ -207,7 +226,7 @@ ATTRIBUTES = (
         "is_categorical_, is_ordinal_",
         "ndarray of shape (n_features,), dtype bool",
         "For each column, whether it is categorical, and whether it is ordinal.",
-        IN_TABLE | CAUSAL,
+        IN_TABLE | CAUSAL | UPLIFT,
     ),
     Attribute(
         "is_categorical_",
@@ -222,7 +241,7 @@ ATTRIBUTES = (
         """Labels of each column. For a categorical column this is an ndarray of the labels in training, sorted; for an ordinal
         column that holds no numbers, an ndarray of the declared levels; for other columns None. Inside of trees,
         a label is its index in this array.""",
-        IN_TABLE | BOOSTING | CAUSAL,
+        IN_TABLE | BOOSTING | CAUSAL | UPLIFT,
     ),
     Attribute(
         "fit_report_",

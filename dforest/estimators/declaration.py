@@ -13,7 +13,7 @@ from textwrap import fill, indent
 from sklearn.base import RegressorMixin
 
 from dforest.estimators.attributes import ATTRIBUTES
-from dforest.estimators.families import CAUSAL, WORDS
+from dforest.estimators.families import CAUSAL, UPLIFT, WORDS
 from dforest.estimators.one_fit import see_one_fit
 from dforest.estimators.other_names import BOOSTED_NAMES, FOREST_NAMES, with_hints
 from dforest.estimators.parameters import PARAMETERS
@@ -105,7 +105,7 @@ def has_parameters(family, /, *, table=PARAMETERS, **defaults):
     values |= defaults
 
     def declare(estimator):
-        estimator._other_names = FOREST_NAMES if table is PARAMETERS or family in CAUSAL else BOOSTED_NAMES
+        estimator._other_names = FOREST_NAMES if table is PARAMETERS or family in CAUSAL | UPLIFT else BOOSTED_NAMES
         estimator.__init__ = with_hints(_constructor(estimator, entries, values))
         estimator._parameter_constraints = {entry.name: entry.constraint for entry in entries}
         estimator._defaults, estimator._declared = values, (family, table)

@@ -1,7 +1,7 @@
 """Families of estimators: which parameters and attributes are whose, and what is said of them in other words.
 
 A *family* is what an estimator is, as far as its parameters tell: a forest, a single tree or boosted trees, a classifier or a
-regressor, an embedding, a causal forest, or a blend of such estimators.
+regressor, an embedding, a causal or an uplift forest, or a blend of such estimators.
 """
 
 TREES = frozenset({"tree classifier", "tree regressor", "survival tree"})
@@ -14,10 +14,11 @@ SURVIVAL = frozenset({"survival tree", "survival forest"})
 BOOSTING = frozenset({"boosting classifier", "boosting regressor", "boosting ranker"})
 BLENDS = frozenset({"blend classifier", "blend regressor"})
 CAUSAL = frozenset({"causal forest"})
+UPLIFT = frozenset({"uplift forest"})
 PREDICTORS = TREES | FORESTS
 SHAPED = PREDICTORS | EMBEDDINGS  # families whose users say how large trees are
 IN_TABLE = SHAPED | ISOLATION  # families whose parameters are listed here; others have tables of their own
-OF_TREES = IN_TABLE | BOOSTING | CAUSAL  # families whose estimators are trees, and no blends of such estimators
+OF_TREES = IN_TABLE | BOOSTING | CAUSAL | UPLIFT  # families whose estimators are trees, and no blends of such estimators
 FAMILIES = OF_TREES | BLENDS
 
 # What stands in descriptions for {draws}, {note}, {all_draws} and {impurity}.
@@ -32,7 +33,7 @@ WORDS = {
     **dict.fromkeys(TREES, _OF_ROWS),
     **dict.fromkeys(FORESTS, _OF_DRAWS),
     **dict.fromkeys(EMBEDDINGS, {**_OF_ROWS, "impurity": "the variance of the random targets"}),
-    **dict.fromkeys(ISOLATION | CAUSAL, _OF_DRAWS),
+    **dict.fromkeys(ISOLATION | CAUSAL | UPLIFT, _OF_DRAWS),
     **dict.fromkeys(BOOSTING, {}),
     **dict.fromkeys(BLENDS, {}),
 }

@@ -33,6 +33,10 @@ class CausalTrees:
     """A forest for the effects of treatments."""
 
 
+class UpliftTrees:
+    """A forest for the uplift of treatments, by outcomes of two classes."""
+
+
 class Embedding:
     """A forest that turns rows into the leaves that they reach, and predicts nothing."""
 

@@ -8,9 +8,11 @@ import numpy as np
 
 from dforest.core.forest.arrays import Forest
 from dforest.estimators.data.features import Features
-from dforest.estimators.kinds import CausalTrees, Classifier, SurvivalTrees
+from dforest.estimators.kinds import CausalTrees, Classifier, SurvivalTrees, UpliftTrees
 from dforest.estimators.results.calibration import check_calibration
 from dforest.estimators.results.survival import LeafCurves
+
+_WITH_CLASSES = Classifier, UpliftTrees
 
 
 def check_state(estimator, state):
@@ -67,15 +69,17 @@ def check_state(estimator, state):
         _check_trees_per_iteration(state.get("n_trees_per_iteration_"), objective.n_trees_per_iteration, forest.n_trees)
         n_classes = objective.n_sums if objective.n_sums > 1 or np.shape(classes) == (1,) else 2
     else:
-        _check_equal("whether the estimator is a classifier", isinstance(estimator, Classifier), objective.predicts_shares)
+        _check_equal("whether the estimator is a classifier", isinstance(estimator, _WITH_CLASSES), objective.predicts_shares)
         n_classes = objective.n_values
     if objective.n_outputs > 1:
         _check_outputs(estimator, state, objective)
-    elif isinstance(estimator, Classifier):
+    elif isinstance(estimator, _WITH_CLASSES):
         if not isinstance(classes, np.ndarray) or classes.ndim != 1:
             raise TypeError(f"classes_ is {classes!r}; in a fitted classifier it is an array of one axis")
         _check_equal("the number of classes_", len(classes), n_classes)
         _check_equal("n_classes_", state.get("n_classes_", n_classes), n_classes)
+        if isinstance(estimator, UpliftTrees):
+            _check_equal("the number of arms_", len(state.get("arms_", range(n_classes // 2))), n_classes / 2)
     elif objective.baseline is not None:
         _check_equal("n_trees_per_iteration_", objective.n_sums, 1)
 

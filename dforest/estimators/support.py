@@ -15,7 +15,7 @@ from dforest.config import queue_of
 from dforest.core.search.criteria import OF_KERNELS
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.data.fits import instance_of
-from dforest.estimators.kinds import BoostedTrees, CausalTrees, SurvivalTrees
+from dforest.estimators.kinds import BoostedTrees, CausalTrees, SurvivalTrees, UpliftTrees
 
 PROCESSOR, DEVICE, RANKS = PLACES = "the processor", "a device", "several ranks"
 HIST, DENSE, BOOSTING = KINDS = "forests, hist", "forests, dense", "boosted trees"
@@ -114,6 +114,10 @@ def _label_order_and(name, without):
 
 def _survival(fit):
     return f"{type(fit.estimator).__name__}, for survival times," if isinstance(fit.estimator, SurvivalTrees) else None
+
+
+def _uplift(fit):
+    return type(fit.estimator).__name__ if isinstance(fit.estimator, UpliftTrees) else None
 
 
 def _preferred_features(fit):
@@ -252,6 +256,7 @@ FEATURES = {
     "causal": Feature("`CausalForest`", _causal, FORESTS),
     "causal, live votes": Feature("`CausalForest`, with callbacks: `OutOfBagPlateau`", _causal_votes, FORESTS),
     "causal, checkpoint": Feature("`CausalForest`, with callbacks: `Checkpoint`, without a seed", _causal_checkpoint, FORESTS),
+    "uplift": Feature("`UpliftForestClassifier`", _uplift, FORESTS),
     "embedding": Feature("`RandomTreesEmbedding`", kinds=FORESTS),
     "offset": Feature("offsets", kinds=(BOOSTING,)),
     "early stopping": Feature("early stopping", kinds=(BOOSTING,)),
@@ -287,6 +292,8 @@ REFUSALS = [
     Refusal("several thresholds", (DEVICE,), "one threshold is drawn for each feature there", "1", FORESTS),
     Refusal("regularised gains", (DEVICE,), "the features that are used above a node are not known there", "1", FORESTS),
     Refusal("isolation", (DEVICE,), "the length of a path is no code for kernels", "RandomTreesEmbedding, for random trees",
+            FORESTS),
+    Refusal("uplift", (DEVICE, RANKS), "divergences of arms are no code for kernels", "estimators for classes or numbers",
             FORESTS),
     Refusal("isolation, live votes", _EVERYWHERE, "outliers have no errors", "other callbacks", FORESTS),
     Refusal("causal", (DEVICE, RANKS), "each node computes effects from all of its rows, for which there is no code there",

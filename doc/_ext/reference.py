@@ -29,6 +29,7 @@ NAMED = {
     "dforest.engines.memory.MemoryEstimate": "of_thread scratch total",
     "dforest.estimators.memory.FitMemory": "forest on_device scratch total",
     "dforest.engines.fit_report.FitReport": "n_launches",
+    "dforest.estimators.causal.policy.PolicyNodes": "node_count is_leaf apply",
     "dforest.inspection.interop.Tree": "categories_left predict apply decision_path compute_feature_importances "
     "compute_node_depths",
     "dforest.loss.Loss": "configure configured in_y_true_range fit_intercept_only derivatives values predictions "
@@ -43,6 +44,7 @@ NAMED = {
     "dforest.sampling.SamplingPlan": "counts count_draws",
     "dforest.splitter.PythonSplitter": "best_cut find_split",
     "dforest.splitter.Splitter": "used_features describe configure clone get_params set_params",
+    "dforest.uplift.UpliftCurveDisplay": "from_estimator from_predictions plot",
     "dforest.spmd.communicator.Communicator": "together exchange gather sum least greatest",
     "dforest.spmd.threads.ThreadGroup": "run",
 }
@@ -63,6 +65,8 @@ _ABOUT = {
     "guide_choice guide_boosting ensembles guide_columns own_loss": "HistGradientBoostingClassifier "
     "HistGradientBoostingRegressor",
     "guide_ranking guide_boosting guide_columns own_loss": "HistGradientBoostingRanker",
+    "policy": "UpliftForestClassifier PolicyTree estimators.causal.policy.PolicyNodes uplift.qini_score uplift.auuc_score "
+    "uplift.uplift_at_k uplift.qini_curve uplift.uplift_curve uplift.make_uplift_scorer uplift.UpliftCurveDisplay",
     "auto_forest guide_choice ensembles": "AutoForestClassifier AutoForestRegressor",
     "guide_ranking": "loss.LambdaRank loss.PairwiseRank",
     "guide_choice guide_methods guide_columns": "DecisionTreeClassifier DecisionTreeRegressor ExtraTreeClassifier "

@@ -26,12 +26,13 @@ import dforest
 from dforest.estimators.auto.parameters import BLEND_PARAMETERS
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.causal.parameters import CAUSAL_PARAMETERS
+from dforest.estimators.causal.uplift_parameters import UPLIFT_PARAMETERS
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.entries import Parameter
 from dforest.estimators.families import FAMILIES, FORESTS, WORDS
 from dforest.estimators.forest.ensemble import ForestClassifier
 from dforest.estimators.forest.tree import _with_check_input
-from dforest.estimators.kinds import CausalTrees, RankingTrees, SurvivalTrees
+from dforest.estimators.kinds import CausalTrees, RankingTrees, SurvivalTrees, UpliftTrees
 from dforest.estimators.parameters import PARAMETERS
 
 FILE = Path(__file__).with_name("parameters.json")
@@ -57,8 +58,9 @@ ESTIMATORS = [
     dforest.RandomSurvivalForest,
     dforest.RandomTreesEmbedding,
     dforest.SurvivalTree,
+    dforest.UpliftForestClassifier,
 ]
-ENTRIES = PARAMETERS + BOOSTING_PARAMETERS + BLEND_PARAMETERS + CAUSAL_PARAMETERS
+ENTRIES = PARAMETERS + BOOSTING_PARAMETERS + BLEND_PARAMETERS + CAUSAL_PARAMETERS + UPLIFT_PARAMETERS
 ALL = pytest.mark.parametrize("kind", ESTIMATORS)
 
 
@@ -104,7 +106,7 @@ def test_parameters_are_those_listed(kind):
 
 
 def test_all_estimators_are_listed():
-    public = {name for name in dforest.__all__ if hasattr(getattr(dforest, name), "get_params")}
+    public = {name for name in dforest.__all__ if hasattr(getattr(dforest, name), "_parameter_groups")}  # which the tables make
     assert {kind.__name__ for kind in ESTIMATORS} == public == set(json.loads(FILE.read_text()))
 
 
@@ -129,6 +131,8 @@ def fitted_by(kind, parameters):
     few |= {"members": ["random_forest"]}
     few = {name: value for name, value in few.items() if name in kind._parameter_constraints} | {"random_state": 0}
     given = {"qid": np.arange(130) // 10} if issubclass(kind, RankingTrees) else {}
+    if issubclass(kind, UpliftTrees):
+        given = {"treatment": np.arange(130) % 2}
     if issubclass(kind, SurvivalTrees):
         y = np.c_[y, np.abs(rows[:, 1]) + 0.1]
     model = kind(**few | parameters)
@@ -155,7 +159,7 @@ def test_numbers_of_numpy_are_those_of_python(kind):
                 assert type(getattr(model, name)) is type_ and clone(model).get_params()[name] == value
                 assert type(getattr(clone(kind()).set_params(**{name: small(value)}), name)) is type_
             model, found = fitted_by(kind, {name: smaller[0](value)})
-            assert np.array_equal(found, expected), f"{name}={value!r}"
+            np.testing.assert_equal(found, expected, f"{name}={value!r}")
             assert type(getattr(model, name)) is type_
 
 
@@ -269,7 +273,8 @@ def test_attributes_that_are_described_are_there(kind):
         model.set_params(max_features="auto")
     y = np.column_stack([Y_IRIS, X_IRIS[:, 0]]).clip(0, [1, 9]) if isinstance(model, SurvivalTrees) else Y_IRIS
     told = {"group": [15] * 10} if isinstance(model, RankingTrees) else {}
-    told = {"treatment": np.arange(150) % 2} if isinstance(model, CausalTrees) else told
+    told = {"treatment": np.arange(150) % 2} if isinstance(model, CausalTrees | UpliftTrees) else told
+    y = Y_IRIS > 0 if isinstance(model, UpliftTrees) else y
     model.fit(pd.DataFrame(X_IRIS, columns=list("abcd")), y, **told)
     names = [name for entry, _, _ in described_in(kind, "Attributes") for name in entry.split(", ")]
     assert len(names) == len(set(names)) and ("forest_" in names or "estimators_" in names)

@@ -1,7 +1,7 @@
 """The built-in criteria by name: the one place that lists them.
 
-A criterion is a class (`criterion.pyx`, `regression.pyx`, `absolute_error.pyx`, `logrank.pyx`, `isolation.pyx`), its formulas
-(`dforest/rules/criteria.h`, `dforest/rules/medians.h`, `dforest/rules/logrank.h`), an entry here, and a slow twin
+A criterion is a class (`criterion.pyx`, `regression.pyx`, `absolute_error.pyx`, `logrank.pyx`, `isolation.pyx`, `uplift.pyx`),
+its formulas (`dforest/rules/criteria.h`, `dforest/rules/medians.h`, `dforest/rules/logrank.h`), an entry here, and a slow twin
 (`dforest/testing/scores.py`, `dforest/testing/survival.py`).
 """
 
@@ -12,6 +12,7 @@ from dforest.core.search.isolation import PathLength
 from dforest.core.search.logrank import LogRank, LogRankScore
 from dforest.core.search.outputs import MultiOutput
 from dforest.core.search.regression import Poisson, SquaredError
+from dforest.core.search.uplift import ChiSquaredUplift, EuclideanUplift, KullbackLeiblerUplift
 
 CLASS_CRITERIA = {"gini": Gini, "entropy": Entropy, "log_loss": Entropy, "hellinger": Hellinger}
 
@@ -28,7 +29,9 @@ ISOLATION_CRITERIA = {"path_length": PathLength}
 
 EFFECT_CRITERIA = {"heterogeneity": Heterogeneity}
 
-CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA | SURVIVAL_CRITERIA | ISOLATION_CRITERIA | EFFECT_CRITERIA
+UPLIFT_CRITERIA = {"kl": KullbackLeiblerUplift, "euclidean": EuclideanUplift, "chi2": ChiSquaredUplift}
+
+CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA | SURVIVAL_CRITERIA | ISOLATION_CRITERIA | EFFECT_CRITERIA | UPLIFT_CRITERIA
 
 # What an object of a built-in class is called.
 NAMES = {kind: name for name, kind in reversed(CRITERIA.items())}

@@ -163,8 +163,8 @@ def mean_of_some(tau, y, w, y_hat, w_hat, weight, clusters, of_treated):
     """The mean effect on the treated rows, or on the others, by weighted residuals: `Estimate`.
 
     Residuals of treated rows and of others are averaged apart, with weights that make either look like those that are asked for:
-    e / (1 - e) for untreated rows to look like treated ones. The standard error has a part for how effects vary among the rows, so
-    that the interval is for the population that they are from, as that of `mean` is.
+    e / (1 - e) for untreated rows to look like treated ones. The standard error has a part for how effects vary among the rows,
+    so that the interval is for the population that they are from, as that of `mean` is.
 
     Raises
     ------

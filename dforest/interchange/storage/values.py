@@ -32,7 +32,7 @@ _RECORDS = {
     "dforest.core.halves": "HonestHalf LittleBags",
     "dforest.core.objective": (
         "ClassObjective EffectObjective MultiOutputClassObjective MultiOutputNumberObjective MultiOutputSumObjective "
-        "NumberObjective PathObjective SumObjective SurvivalObjective"
+        "NumberObjective PathObjective SumObjective SurvivalObjective UpliftObjective"
     ),
     "dforest.core.sampling": "AllRows Bootstrap DrawnElsewhere Subsample WithLabelOrder",
     "dforest.core.sparse_rows": "SparseRows",
