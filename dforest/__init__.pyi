@@ -10,6 +10,8 @@ import dforest.estimators.auto.auto
 import dforest.estimators.boosting.boosting
 import dforest.estimators.boosting.ranker
 import dforest.estimators.causal.forest
+import dforest.estimators.causal.policy
+import dforest.estimators.causal.uplift
 import dforest.estimators.forest.embedding
 import dforest.estimators.forest.forest
 import dforest.estimators.forest.isolation
@@ -597,6 +599,19 @@ class IsolationForest(dforest.estimators.forest.isolation.IsolationForest):
         verbose: int | bool = 0,
     ) -> None: ...
 
+class PolicyTree(dforest.estimators.causal.policy.PolicyTree):
+    """A shallow tree that assigns an action to each row, so that the sum of rewards is as great as any such tree can make it."""
+
+    def __init__(
+        self,
+        max_depth: int = 2,
+        min_samples_leaf: int = 1,
+        split_step: int = 1,
+        costs: ArrayLike | None = None,
+        *,
+        n_jobs: int | None = None,
+    ) -> None: ...
+
 class RandomForestClassifier(dforest.estimators.forest.forest.RandomForestClassifier):
     """A random forest for classification: many decision trees, which vote on the class of a row."""
 
@@ -783,4 +798,40 @@ class SurvivalTree(dforest.estimators.forest.survival.SurvivalTree):
         categorical_split: Literal["auto", "one_hot", "order", "subset"] = "auto",
         random_state: int | np.random.RandomState | np.random.Generator | None = None,
         device: str | None = None,
+    ) -> None: ...
+
+class UpliftForestClassifier(dforest.estimators.causal.uplift.UpliftForestClassifier):
+    """An uplift forest: for whom a treatment changes the probability of an outcome, and by how much."""
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: Literal["chi2", "euclidean", "kl"] = "kl",
+        normalize: bool = True,
+        smoothing: float = 2.0,
+        max_features: Literal["log2", "sqrt"] | int | float | None = "sqrt",
+        skip_constant_features: bool = True,
+        feature_weights: ArrayLike | Mapping[Any, Any] | None = None,
+        always_split_features: ArrayLike | None = None,
+        method: Literal["dense", "hist"] = "hist",
+        max_bins: int = 256,
+        max_depth: int | None = None,
+        max_leaf_nodes: Literal[0] | int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 50,
+        min_samples_treatment: int = 10,
+        min_weight_fraction_leaf: float = 0.0,
+        bootstrap: Literal["auto", "balanced", "group", "stratified", "subsample", "weighted"] | bool | Sampling = True,
+        max_samples: int | float | None = None,
+        honest: bool = True,
+        honest_fraction: float = 0.5,
+        categorical_features: Literal["auto", "from_dtype"] | ArrayLike | None = "from_dtype",
+        ordinal_features: Literal["from_dtype"] | ArrayLike | None = "from_dtype",
+        categorical_split: Literal["auto", "one_hot", "order", "subset"] = "auto",
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
+        verbose: int | bool = 0,
     ) -> None: ...

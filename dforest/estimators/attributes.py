@@ -144,7 +144,7 @@ ATTRIBUTES = (
         "estimators_",
         "list of {tree}",
         "The trees one by one. They are made when first asked for, and share the forest's arrays.",
-        MANY_TREES,
+        MANY_TREES - CAUSAL,
     ),
     Attribute(
         "n_estimators_",

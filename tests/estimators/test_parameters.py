@@ -131,7 +131,7 @@ def fitted_by(kind, parameters):
     few |= {"members": ["random_forest"]}
     few = {name: value for name, value in few.items() if name in kind._parameter_constraints} | {"random_state": 0}
     given = {"qid": np.arange(130) // 10} if issubclass(kind, RankingTrees) else {}
-    if issubclass(kind, UpliftTrees):
+    if issubclass(kind, CausalTrees | UpliftTrees):
         given = {"treatment": np.arange(130) % 2}
     if issubclass(kind, SurvivalTrees):
         y = np.c_[y, np.abs(rows[:, 1]) + 0.1]

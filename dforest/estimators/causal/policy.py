@@ -148,7 +148,7 @@ class PolicyTree(BaseEstimator):
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "split_step": [Interval(Integral, 1, None, closed="left")],
         "costs": ["array-like", None],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(self, max_depth=2, min_samples_leaf=1, split_step=1, costs=None, *, n_jobs=None):
