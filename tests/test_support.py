@@ -341,7 +341,7 @@ def assert_same_model(alone, found, X, what, free=(), rows=slice(None)):
     assert said(alone, X) == said(found, X), what
 
 
-@pytest.mark.parametrize(("feature", "kind"), cases())
+@pytest.mark.parametrize(("feature", "kind"), list(cases()))
 def test_everywhere_the_model_of_the_processor_or_the_error_of_the_table(feature, kind, tmp_path):
     for make, given in asked(feature, kind, tmp_path):
         alone = None
@@ -380,7 +380,7 @@ def in_parts(make, given, path, warm_start):
 
 
 @pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
-@pytest.mark.parametrize(("feature", "kind"), cases())
+@pytest.mark.parametrize(("feature", "kind"), list(cases()))
 def test_the_model_is_the_same_however_it_is_grown_and_kept(feature, kind, tmp_path):
     """On several threads, of sparse rows, in parts; copied, and in a file."""
     if feature in refusals_at(kind, PROCESSOR):

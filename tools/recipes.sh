@@ -7,6 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 exec </dev/null
 export PIP_COMPILE=0       # bytecode of what is imported, no more: Python makes it then
+warnings_as_errors=--config-settings=setup-args=-Dwerror=true  # of compilers and of Cython, for pip
 
 step() { printf '\n=== %s (after %d s)\n' "$1" "$SECONDS"; }
 fail() { printf 'failed: %s\n' "$1" >&2; exit 1; }

@@ -225,7 +225,7 @@ DF_ALWAYS_INLINE void df_boost_unpack_sums(const int kind, const uint64_t *words
 DF_ALWAYS_INLINE void df_boost_add_entries(const int kind, const df_boost_entries *entries, int n, const df_boost_arrays *first,
                                            uint64_t *words, df_boost_cut *cut) {
     uint64_t sum = 0;
-    int64_t g = 0, h = 0, count = 0;
+    df_boost_sums total = {0, 0, 0};
     const int end = df_whole_lanes(n);
     if (entries->words != NULL && cut->n <= DF_SPILL) { /* a word holds all sums: one chain of additions is faster than three */
         for (int i = 0; i < n; i++)
@@ -233,6 +233,7 @@ DF_ALWAYS_INLINE void df_boost_add_entries(const int kind, const df_boost_entrie
         for (int i = n; i < end; i++)
             words[i] = sum;
         df_boost_unpack_sums(kind, words, end, first);
+        total = df_sums_of(kind, sum, 0);
     } else {
         for (int i = 0; i < n; i++) {
             const df_boost_sums sums = df_boost_entry(kind, entries, i);
@@ -241,18 +242,18 @@ DF_ALWAYS_INLINE void df_boost_add_entries(const int kind, const df_boost_entrie
             first->n[i] = sums.count;
         }
         for (int i = 0; i < n; i++) {
-            first->g[i] = g += first->g[i];
-            first->h[i] = h += first->h[i];
-            first->n[i] = count += first->n[i];
+            first->g[i] = total.gradient += first->g[i];
+            first->h[i] = total.hessian += first->h[i];
+            first->n[i] = total.count += first->n[i];
         }
         for (int i = n; i < end; i++) {
-            first->g[i] = g;
-            first->h[i] = h;
-            first->n[i] = count;
+            first->g[i] = total.gradient;
+            first->h[i] = total.hessian;
+            first->n[i] = total.count;
         }
     }
-    cut->gradient = first->g[n - 1];
-    cut->hessian = first->h[n - 1];
+    cut->gradient = total.gradient;
+    cut->hessian = total.hessian;
 }
 
 /* `df_boost_add_entries` without the entries of no rows, after which a cut is what it was before; but with the first one. Returns how

@@ -233,7 +233,7 @@ def weighted_quantile(values, double quantile, weight=None):
     float
         If numbers up to one have exactly this share, the middle between it and the next greater one.
     """
-    cdef Py_ssize_t i, n = len(values)
+    cdef Py_ssize_t i = 0, n = len(values)
     cdef int64_t upto = 0, total = 0
     cdef const double[::1] v
     cdef const uint32_t[::1] w

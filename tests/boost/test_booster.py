@@ -536,6 +536,13 @@ def test_hardly_any_rows(n_rows):
     assert np.array_equal(booster.raw_sums[0], np.arange(float(n_rows)))
 
 
+@pytest.mark.parametrize("loss", [-1, len(LOSSES)])
+def test_numbers_that_no_loss_has(loss):
+    columns = list(code_columns(np.arange(4.0)[:, None], 256))
+    with pytest.raises(ValueError, match=f"loss={loss}; allowed are numbers from 0 to {len(LOSSES) - 1}, and a Loss"):
+        Booster(columns, loss, np.zeros(4), baseline=[0.0], **PLAIN)
+
+
 def test_shapes_that_do_not_fit():
     columns = list(code_columns(np.arange(4.0)[:, None], 256))
     with pytest.raises(ValueError, match=r"raw has shape \(1, 3\) and baseline \(1,\); allowed are \(1, 4\) and \(1,\)"):

@@ -42,7 +42,7 @@ def same(found, expected):
     return all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True))
 
 
-@pytest.mark.parametrize("model", models(), ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", list(models()), ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("serving", [True, False])
 def test_damaged_files(model, serving, tmp_path):
     path = tmp_path / "model"
@@ -63,7 +63,7 @@ def test_damaged_files(model, serving, tmp_path):
     assert n_refused < n_changes or not rings.ALL  # what nobody reads, padding say, may change
 
 
-@pytest.mark.parametrize("model", models(), ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", list(models()), ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("change", [twin.with_other_number, lambda blob, rng: twin.signed(twin.mutated(blob, rng))])
 def test_files_with_right_checksums(model, change, tmp_path):
     """What a file says may be another model then, but nothing goes wrong in other ways than Python's."""
@@ -87,7 +87,7 @@ def test_files_with_right_checksums(model, change, tmp_path):
     assert n_changes / 10 < n_refused < n_changes
 
 
-@pytest.mark.parametrize("model", models(), ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", list(models()), ids=lambda model: type(model).__name__)
 @pytest.mark.parametrize("is_wide", [False, True])
 def test_slots_that_lead_nowhere(model, is_wide):
     """Each change of a slot is refused, or leaves trees whose rows all arrive."""

@@ -575,8 +575,8 @@ cdef class BoostedTree:
         """Whether a node that has been split sends a code of its column to the left."""
         cdef const BundledColumn* column = &self.bundles.columns[node.cut.feature]
         cdef const uint64_t* left = NULL
-        if column.is_category:
-            left = node.cut.left if column.wide < 0 else self.sides + node.sides
+        if column.is_category:     # Cython forgets that what is in a const struct is const
+            left = <const uint64_t*> node.cut.left if column.wide < 0 else self.sides + node.sides
         return df_boost_goes_left(&node.cut, left, code, column.n_codes)
 
     cdef int8_t monotonic_cst(self, const BoostNode* node) noexcept nogil:
@@ -601,7 +601,7 @@ cdef class BoostedTree:
                     code = codes[rows[i] * stride + route.bundle]
                 else:
                     code = self.bundles.listed_code(route.listed, rows[i])
-                left = &route.left[0] if route.sides < 0 else &self.sides[route.sides]
+                left = <const uint64_t*> route.left if route.sides < 0 else &self.sides[route.sides]
                 next = route.next + 1 - <int32_t> (left[code >> 6] >> (code & 63) & 1)
                 moved |= next ^ leaves[i]
                 leaves[i] = next

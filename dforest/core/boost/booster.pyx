@@ -28,7 +28,8 @@ from dforest.rules.boost cimport (
     df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light, df_packing, df_takes_times, df_value_limits_of,
 )
 from dforest.rules.losses cimport (
-    DF_FINITE_TARGETS, DF_HUBER_LEAF, DF_MULTINOMIAL_LOSS, DF_NEWTON_LEAF, df_facts_of_loss, df_is_of_classes, df_loss_facts,
+    DF_FINITE_TARGETS, DF_HUBER_LEAF, DF_MULTINOMIAL_LOSS, DF_N_LOSSES, DF_NEWTON_LEAF, df_facts_of_loss, df_is_of_classes,
+    df_loss_facts,
 )
 from dforest.rules.random cimport df_tree_seed
 
@@ -143,6 +144,8 @@ cdef class Booster:
             self.loss = -1
         else:
             self.loss = loss
+            if <unsigned int> self.loss >= DF_N_LOSSES:
+                raise ValueError(f"loss={loss}; allowed are numbers from 0 to {DF_N_LOSSES - 1}, and a Loss")
             facts = df_facts_of_loss(self.loss)
             K = n_classes if self.loss == DF_MULTINOMIAL_LOSS else targets.shape[0] // n_rows
         # Nobody looks at targets there, so that their memory stays untouched.

@@ -227,10 +227,10 @@ cdef class Histograms:
                          const int32_t* quantised, uint64_t* words) noexcept nogil:
         """Add n rows to the words of bundles from `item` to `last` - 1, or of all that is in lists."""
         if item >= self.bundles.n_bundles:
-            (loops.boost.fill_lists if self.times == NULL else loops.boost.fill_lists_times)[self.fill_kind](
+            (loops.boost.fill_lists[self.fill_kind] if self.times == NULL else loops.boost.fill_lists_times[self.fill_kind])(
                 self.bundles.list_from, self.bundles.listed, quantised, self.times, rows, first, n, words)
             return
-        (loops.boost.fill if self.times == NULL else loops.boost.fill_times)[self.fill_kind](
+        (loops.boost.fill[self.fill_kind] if self.times == NULL else loops.boost.fill_times[self.fill_kind])(
             self.bundles.shared.rows.codes, self.bundles.shared.rows.stride, quantised, self.times, rows, first, n, self.first,
             <int> item, <int> last, words)
 
@@ -321,7 +321,7 @@ cdef class Histograms:
 
     cdef df_boost_sums total(self, const uint32_t* rows, int64_t first, int64_t n, const int32_t* quantised) noexcept nogil:
         """What n rows add up to, of one output. rows : [n] their numbers; NULL: they are numbered from `first`"""
-        return (loops.boost.total if self.times == NULL else loops.boost.total_times)[self.fill_kind](
+        return (loops.boost.total[self.fill_kind] if self.times == NULL else loops.boost.total_times[self.fill_kind])(
             quantised, self.times, rows, first, n)
 
     cdef void find_cut(self, Py_ssize_t item, const Search* search, df_boost_cut* best) noexcept nogil:

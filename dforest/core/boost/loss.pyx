@@ -328,7 +328,7 @@ cdef class GroupedRows:
         self.numbers = numbers
         counts = np.bincount(numbers)
         self.starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        self.order = np.argsort(numbers, kind="stable") if (numbers[1:] < numbers[:-1]).any() else None
+        self.order = np.argsort(numbers, kind="stable") if (np.diff(numbers) < 0).any() else None
 
     def of_some(self, chosen):
         """Those of some rows, given by an ndarray of bool or of their numbers: `GroupedRows`."""
@@ -487,7 +487,7 @@ cdef class CustomLoss:
             self.groups.check(self.n_rows)
             # Which groups begin in the chunks, which are short: a group takes longer than so many rows by themselves.
             begins = np.append(np.arange(0, self.n_rows, max(1, chunk // GROUP_ROWS)), self.n_rows)
-            self.first_group = np.searchsorted(np.asarray(self.groups.starts)[:-1], begins)
+            self.first_group = np.searchsorted(np.asarray(self.groups.starts)[:len(self.groups.starts) - 1], begins)
             if self.groups.order is not None:
                 self.y_together = self.groups.together(np.asarray(y))
                 self.together = np.empty((2 if loss.constant_hessian else 3, self.n_rows, loss.n_outputs))

@@ -308,9 +308,10 @@ cdef inline uint64_t mask_of(const Record* records, Py_ssize_t n, const column_t
             code[i] = codes[records[i].row]
         mask = df_mask_of_bytes(code, <uint8_t> test.cut, <uint8_t> test.also)
         return mask if n == DF_MASKED else mask & ((<uint64_t> 1 << n) - 1)
-    for i in range(n):
-        mask |= <uint64_t> goes_left(test, codes, records[i].row) << i
-    return mask
+    else:
+        for i in range(n):
+            mask |= <uint64_t> goes_left(test, codes, records[i].row) << i
+        return mask
 
 
 cdef inline uint64_t mask_of_flags(const uint8_t* left, Py_ssize_t n) noexcept nogil:

@@ -136,9 +136,7 @@ cdef class PackedForest:
         with cython.critical_section(self):
             if self.node_numbers_ is None:
                 self.read_nodes()          # which checks them against what was stored
-                numbers = node_numbers(&self.forest, self.n_trees, n_threads)
-                numbers.setflags(write=False)
-                self.node_numbers_ = numbers
+                self.node_numbers_ = node_numbers(&self.forest, self.n_trees, n_threads)
             return self.node_numbers_
 
     def mean(self, X not None, int n_threads):

@@ -107,8 +107,8 @@ def check_equal(arrays, others):
 
 def check_lists(lists):
     """Raise ValueError unless the arrays of lists make lists of classes, none of which is empty."""
-    starts, n = lists.starts, len(lists.classes)
-    if not (len(starts) > 1 and starts[0] == 0 and starts[len(starts) - 1] == n and (starts[1:] > starts[:-1]).all()):
+    starts, n, last = lists.starts, len(lists.classes), len(lists.starts) - 1
+    if not (last > 0 and starts[0] == 0 and starts[last] == n and (starts[1:] > starts[:last]).all()):
         raise ValueError(f"lists of classes of packed trees do not rise from 0 to {n}")
     if len(lists.values) != n or not 0 <= lists.classes.min() <= lists.classes.max() < lists.n_classes:
         raise ValueError(f"lists of classes of packed trees have {len(lists.values)} numbers of {n} classes from "
@@ -123,7 +123,7 @@ cdef check_slots(arrays, Py_ssize_t n_trees, Py_ssize_t n_features, bint has_own
     cdef Check check
     check.forest.slots = &slots[0]
     check.forest.starts = &starts[0]
-    check.forest.words = NULL if words is None else &words[0]
+    check.forest.words = &words[0] if words is not None else NULL
     check.forest.bits = arrays.bits
     check.forest.is_wide = arrays.is_wide
     check.limits.n_words = 0 if words is None else words.shape[0]

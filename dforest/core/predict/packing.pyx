@@ -119,7 +119,7 @@ def pack_trees(forest, votes not None, rows, bint is_wide, int n_threads):
         raise ValueError(f"{n_leaves} leaves, {len(rows)} rows up to {rows.max(initial=0)} of {len(votes)} values")
     memset(&packing, 0, sizeof(Packing))
     packing.offsets, packing.feature, packing.link, packing.missing_left = &offsets[0], &feature[0], &link[0], &missing_left[0]
-    packing.single, packing.double_ = &single[0] if is_single else NULL, NULL if is_single else &double_[0]
+    packing.single, packing.double_ = &single[0] if is_single else NULL, &double_[0] if not is_single else NULL
     packing.leaf_draws, packing.n_categories = &leaf_draws[0], &n_categories[0]
     packing.has_own_tests = forest.splitter is not None
     packing.rows = &of_leaves[0] if rows is not None else NULL
@@ -331,13 +331,14 @@ cdef struct Numbering:
 
 
 cdef node_numbers(const df_packed* forest, Py_ssize_t n_trees, int n_threads):
-    """The node in each slot: ndarray of shape (n_nodes + n_trees,), dtype uint32."""
+    """The node in each slot: ndarray of shape (n_nodes + n_trees,), dtype uint32, read-only."""
     cdef Numbering numbering
     numbers = np.zeros(forest.starts[n_trees], np.uint32)
     cdef uint32_t[::1] there = numbers
     numbering.forest = forest
     numbering.numbers = &there[0]
     parallel_for(number_slots, &numbering, n_trees, n_threads)
+    numbers.setflags(write=False)
     return numbers
 
 

@@ -52,7 +52,7 @@ cdef class QuickScorerTrees:
                 n_tests = -1
                 if forest.starts[t + 1] - forest.starts[t] <= 2 * most:
                     n_tests = df_quickscorer_tree_of(forest, t, <int> most, tests, leaves)
-                value = scorer.values + (rows - scorer.rows) if n_values == 1 else &values[bases[t], 0]
+                value = &values[bases[t], 0] if n_values != 1 else scorer.values + (rows - scorer.rows)
                 scorer.trees[t] = df_quickscorer_tree(tests, value, rows, n_tests)
                 for i in range(n_tests + 1):
                     rows[i] = df_value_row(df_tree(forest, t), leaves[i], forest)

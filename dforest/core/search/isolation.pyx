@@ -116,12 +116,13 @@ cdef enum:
 
 cdef inline double draw_normal(df_stream* stream) noexcept nogil:
     """A number from the standard normal distribution, by Marsaglia's polar method."""
-    cdef double u, v, square = 2.0
-    while square >= 1.0 or square == 0.0:
+    cdef double u, v, square
+    while True:
         u = 2.0 * df_uniform(stream) - 1.0
         v = 2.0 * df_uniform(stream) - 1.0
         square = u * u + v * v
-    return u * sqrt(-2.0 * df_log(square) / square)
+        if 0.0 < square < 1.0:
+            return u * sqrt(-2.0 * df_log(square) / square)
 
 
 cdef inline double category_number(const Term* term, double category) noexcept nogil:
