@@ -35,6 +35,8 @@ def fitted(kind, **parameters):
         return kind(max_iter=2, **parameters).fit(X, y, qid=np.arange(60) // 6)
     if "Surviv" in kind.__name__:
         return kind(**parameters).fit(X, np.column_stack([y > 0, 1.0 + y]))
+    if "Uplift" in kind.__name__:
+        return kind(**parameters).fit(X, y > 0, treatment=np.arange(60) % 2)
     return kind(**parameters).fit(X, y)
 
 

@@ -27,9 +27,9 @@ UPLIFT_PARAMETERS = (
         '{"euclidean", "kl", "chi2"}',
         "euclidean",
         [StrOptions(set(UPLIFT_CRITERIA))],
-        """How far the outcomes of an arm are from those of the control, which splits are chosen to raise: by the squared Euclidean
-        distance, the Kullback-Leibler divergence, or the chi-squared divergence. Of several arms, the mean counts. The first
-        one is bounded, and less easily led astray where outcomes are rare.""",
+        """How far the outcomes of an arm are from those of the control, which splits are chosen to raise: by the squared
+        Euclidean distance, the Kullback-Leibler divergence, or the chi-squared divergence. Of several arms, the mean counts. The
+        first one is bounded, and less easily led astray where outcomes are rare.""",
         of=UPLIFT,
         group=SPLITS,
     ),

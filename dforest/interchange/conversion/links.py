@@ -22,8 +22,8 @@ LINKS = {
 def _check_is_no_uplift(estimator):
     if isinstance(estimator, UpliftTrees):
         raise ValueError(
-            f"{type(estimator).__name__} predicts differences between quotients of what its trees say on average, which a model of "
-            "another library can't; allowed are its single trees, estimators_, whose classes are 2 * arm + outcome"
+            f"{type(estimator).__name__} predicts differences between quotients of what its trees say on average, which a model "
+            "of another library can't; allowed are its single trees, estimators_, whose classes are 2 * arm + outcome"
         )
 
 
