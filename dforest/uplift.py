@@ -1,7 +1,8 @@
 """Scores of predicted uplift: how well predictions rank rows by what a treatment does for them, in an experiment.
 
 Curves and areas are defined in `qini_curve` and `uplift_curve`. Predictions may come from any model: uplift forests, causal
-forests, or those of other libraries. """
+forests, or those of other libraries.
+"""
 
 from dforest.estimators.causal.uplift_scores import (
     auuc_score,

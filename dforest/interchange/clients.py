@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.forest.arrays import Forest
 from dforest.core.sparse_rows import dense
+from dforest.estimators.causal.policy import PolicyNodes, PolicyTree
 from dforest.estimators.forest.ensemble import ForestClassifier, ForestRegressor
 from dforest.estimators.forest.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from dforest.estimators.kinds import DecisionTree
@@ -321,5 +322,5 @@ def skops_types():
     >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
-    own = {f"{cls.__module__}.{cls.__qualname__}" for cls in (Forest, *estimators())}
+    own = {f"{cls.__module__}.{cls.__qualname__}" for cls in (Forest, PolicyTree, PolicyNodes, *estimators())}
     return sorted(own.union(f"{home}.{name}" for homes in (RECORDS, BUILT_IN) for name, home in homes.items()))

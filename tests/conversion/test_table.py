@@ -37,6 +37,8 @@ def fitted(kind, **parameters):
         return kind(**parameters).fit(X, np.column_stack([y > 0, 1.0 + y]))
     if "Causal" in kind.__name__:
         return kind(**parameters).fit(X, X[:, 0], treatment=y > 0)
+    if "Uplift" in kind.__name__:
+        return kind(**parameters).fit(X, y > 0, treatment=np.arange(60) % 2)
     return kind(**parameters).fit(X, y)
 
 

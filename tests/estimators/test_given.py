@@ -26,7 +26,7 @@ from dforest import (
 )
 from dforest.estimators.data.given import given_values
 from dforest.estimators.data.tables import exact_values, given_rows, read_table
-from dforest.estimators.kinds import CausalTrees, RankingTrees, SurvivalTrees
+from dforest.estimators.kinds import CausalTrees, RankingTrees, SurvivalTrees, UpliftTrees
 from dforest.spmd.threads import ThreadGroup
 
 RNG = np.random.default_rng(0)
@@ -56,7 +56,7 @@ def given_to(kind, y=CLASSES):
     """(y, other arguments of `fit`) of an estimator, for the rows of X."""
     if issubclass(kind, SurvivalTrees):
         return np.c_[CLASSES, np.abs(X[:, 1]) + 0.1], {}
-    if issubclass(kind, CausalTrees):
+    if issubclass(kind, CausalTrees | UpliftTrees):
         return y, {"treatment": np.arange(N) % 2}
     return y, {"qid": np.arange(N) // 6} if issubclass(kind, RankingTrees) else {}
 

@@ -39,6 +39,8 @@ def targets_of(kind):
         return SURVIVAL
     if "Ranker" in name:
         return GRADES
+    if "Uplift" in name:
+        return np.arange(N) % 2, np.arange(N) // 4 % 2
     return CLASSES if "Classifier" in name else (X[:, 0], OTHER[:, 1] * 3)
 
 
@@ -57,7 +59,9 @@ def fits_of(kind):
     given = {name: value for name, value in given.items() if name in known}
     queries = {"qid": QUERIES} if "Ranker" in kind.__name__ else {}
     queries = {"treatment": np.arange(N) % 2} if "Causal" in kind.__name__ else queries
-    first, other = (kind(**given).fit(rows, y, **queries) for rows, y in zip((X, OTHER), targets_of(kind), strict=True))
+    told = [queries, queries] if "Uplift" not in kind.__name__ else [{"treatment": np.arange(N) // 2 % n} for n in (2, 3)]
+    every = zip((X, OTHER), targets_of(kind), told, strict=True)
+    first, other = (kind(**given).fit(rows, y, **more) for rows, y, more in every)
     return first, other
 
 

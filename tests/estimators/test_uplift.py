@@ -159,6 +159,25 @@ def test_models_are_kept(tmp_path):
     assert tree.predict_proba(X).shape == (800, 6)
 
 
+def test_memory_and_other_libraries():
+    X, y, arm = experiment(800)
+    forest = UpliftForestClassifier(5, random_state=0).fit(X, y, treatment=arm)
+    assert UpliftForestClassifier(5).estimate_memory(X, y, arm).total > 1000
+    for name in ("to_c", "to_onnx", "to_shap", "to_treelite"):
+        with pytest.raises(ValueError, match="allowed are its single trees, estimators_"):
+            getattr(forest, name)()
+
+
+def test_trees_that_are_added():
+    X, y, arm = experiment(800)
+    grown = UpliftForestClassifier(3, warm_start=True, random_state=0).fit(X, y, treatment=arm)
+    grown.set_params(n_estimators=6).fit(X, y, treatment=arm)
+    assert digest_of(grown.forest_) == digest_of(UpliftForestClassifier(6, random_state=0).fit(X, y, treatment=arm).forest_)
+    grown.set_params(n_estimators=7)
+    with pytest.raises(ValueError, match=r"treatment has the labels \['a', 'b'\], but warm_start=True"):
+        grown.fit(X, y, treatment=np.array(["a", "b"])[arm])
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -47,13 +47,13 @@ def test_gains_by_hand():
     share, p = 3 / 8, lambda second, weight: (second + 2 * 3 / 8) / (weight + 2)
     squared = lambda one, other: 2 * (one - other) ** 2  # noqa: E731
     gain = 0.5 * squared(p(2, 2), p(1, 2)) + 0.5 * squared(p(0, 2), p(0, 2)) - squared(p(2, 4), p(1, 4))
-    _, score = UPLIFT_CRITERIA["euclidean"](normalize=False).configure(4).score_cuts(left, total)
+    _, score = UPLIFT_CRITERIA["euclidean"](normalize=False, smoothing=2.0).configure(4).score_cuts(left, total)
     assert score == pytest.approx(8 * gain)
-    _, normalized = UPLIFT_CRITERIA["euclidean"]().configure(4).score_cuts(left, total)
+    _, normalized = UPLIFT_CRITERIA["euclidean"](smoothing=2.0).configure(4).score_cuts(left, total)
     assert normalized == pytest.approx(8 * gain / (0.5 * squared(0.5, 0.5) + 0.5 * 0.5 + 0.5 * 0.5 + 0.5))
     kl = lambda one, other: one * np.log2(one / other) + (1 - one) * np.log2((1 - one) / (1 - other))  # noqa: E731
     gain = 0.5 * kl(p(2, 2), p(1, 2)) + 0.5 * kl(p(0, 2), p(0, 2)) - kl(p(2, 4), p(1, 4))
-    _, score = UPLIFT_CRITERIA["kl"]().configure(4).score_cuts(left, total)
+    _, score = UPLIFT_CRITERIA["kl"](smoothing=2.0).configure(4).score_cuts(left, total)
     assert share == 3 / 8 and score == pytest.approx(8 * gain / (kl(0.5, 0.5) + 1.0 + 0.5))
 
 

@@ -52,13 +52,13 @@ cdef class UpliftCriterion(ClassCriterion):
         Whether gains are divided by what makes uneven cuts costly.
     least : int, default=1
         Least number of draws of each arm on either side of a cut, from 1 on.
-    smoothing : float, default=2.0
+    smoothing : float, default=10.0
         How many draws are added to each arm, with the outcomes of the node; above 0.
     """
 
     parameters = ("normalize", "least", "smoothing")
 
-    def __init__(self, normalize=True, least=1, smoothing=2.0):
+    def __init__(self, normalize=True, least=1, smoothing=10.0):
         self.normalize, self.least, self.smoothing = normalize, least, smoothing
 
     def configure(self, Py_ssize_t n_classes=0, bint wide=False):

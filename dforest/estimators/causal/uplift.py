@@ -155,6 +155,29 @@ class UpliftForestClassifier(UpliftPredictions, ForestEstimator):
         """
         return self._fit_partitions(lambda rank: [Partition(rank, X, (y, treatment), sample_weight, groups)])
 
+    def estimate_memory(self, X, y=None, treatment=None, sample_weight=None, groups=None):
+        """Estimate how much memory `fit` will take.
+
+        The data are checked and coded as in `fit`, and a few trees are grown on some of the rows, to learn how many leaves trees
+        have. The estimator is left as it is.
+
+        Parameters
+        ----------
+        X, y, treatment, sample_weight, groups
+            What `fit` would be given.
+
+        Returns
+        -------
+        FitMemory
+            The estimate in bytes, beside X and y themselves; ``print`` shows it as a table.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not as `fit` would have them.
+        """
+        return super().estimate_memory(X, (y, treatment), sample_weight, groups)
+
     def _read(self, partitions):
         """See `TreeEstimator`: labels are kept, and rows have numbers in their place."""
         (partition,) = partitions

@@ -24,11 +24,12 @@ UPLIFT_PARAMETERS = (
     _as_of("forest classifier", "n_estimators"),
     Parameter(
         "criterion",
-        '{"kl", "euclidean", "chi2"}',
-        "kl",
+        '{"euclidean", "kl", "chi2"}',
+        "euclidean",
         [StrOptions(set(UPLIFT_CRITERIA))],
-        """How far the outcomes of an arm are from those of the control, which splits are chosen to raise: by the Kullback-Leibler
-        divergence, the squared Euclidean distance, or the chi-squared divergence. Of several arms, the mean counts.""",
+        """How far the outcomes of an arm are from those of the control, which splits are chosen to raise: by the squared
+        Euclidean distance, the Kullback-Leibler divergence, or the chi-squared divergence. Of several arms, the mean counts. The
+        first one is bounded, and less easily led astray where outcomes are rare.""",
         of=UPLIFT,
         group=SPLITS,
     ),
@@ -45,7 +46,7 @@ UPLIFT_PARAMETERS = (
     Parameter(
         "smoothing",
         "float",
-        2.0,
+        10.0,
         [Interval(Real, 0.0, None, closed="neither")],
         """How many draws are added to each arm before its outcomes are compared, with the outcomes of the node; above 0. Larger
         numbers make splits with few rows on a side rarer. They change no prediction.""",
