@@ -5,7 +5,7 @@
 
 Each line tells of a design: the share of the intervals of 95 % that hold the effects of forty new rows, the root mean squared
 error and the bias of these effects, and the share of the intervals that hold the mean effect, with its bias; ± is a standard
-error over the repetitions. Those of doc/guide_causal.md were measured so.
+error over the repetitions. doc/guide_causal.md has what was found for these designs.
 """
 
 import argparse

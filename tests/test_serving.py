@@ -49,6 +49,7 @@ MODELS = [
     ("HistGradientBoostingRegressor", ROUNDS | {"loss": "poisson", "n_bags": 2}, "columns", ("predict",)),
     *(("HistGradientBoostingRanker", ROUNDS | {"loss": loss}, "queries", ("predict",)) for loss in ("lambdarank", "pairwise")),
     ("CausalForest", FEW, "effects", ("predict",)),
+    ("UpliftForestClassifier", FEW | {"min_samples_leaf": 5}, "uplift", ("predict", "predict_outcome")),
     ("IsolationForest", FEW | {"contamination": 0.1}, "none", ("predict", "score_samples", "decision_function")),
     ("IsolationForest", FEW | {"extension_level": 1}, "none", ("predict", "score_samples", "decision_function")),
     *((name, {"random_state": 0}, "times", TIMES) for name in ("SurvivalTree", "ExtraSurvivalTree")),
@@ -75,6 +76,7 @@ def targets_of(rng, kind, frame):
         "classes": three, "numbers": numbers, "texts": np.array(["low", "mid", "high"])[three], "none": None,
         "labels": np.column_stack([three > 0, three > 1]), "many classes": np.arange(n) % 70, "one class": np.zeros(n, int),
         "two classes": three > 1, "columns": np.column_stack([numbers, 2 * numbers + 1]), "queries": three, "effects": numbers,
+        "uplift": three > 1,
         "times": np.column_stack([rng.random(n) < 0.7, numbers]),
     }[kind]  # fmt: skip
 
@@ -87,6 +89,7 @@ def fitted(name, parameters, target, rng, frame, as_array=False):
     if as_array and name.startswith("AutoForest"):
         X = X.astype(float)
     more = {"queries": {"qid": np.arange(len(frame)) // 10}, "effects": {"treatment": np.arange(len(frame)) % 2}}
+    more["uplift"] = more["effects"]
     return model.fit(X, y, **more.get(target, {}))
 
 
@@ -122,7 +125,7 @@ def test_predictions_have_the_bits_of_the_estimator(name, parameters, target, me
             assert_same(served.predict_survival_function(rows, **given), model.predict_survival_function(rows, **given))
         if name.startswith("Hist"):
             assert_same(served.predict(rows, n_iter=2), model.predict(rows, n_iter=2))
-        if not name.startswith(("Auto", "Causal")) and parameters.get("calibration") is None:
+        if not name.startswith(("Auto", "Causal", "Uplift")) and parameters.get("calibration") is None:
             rows = np.ascontiguousarray(rows) if as_array else rows
             assert_same(served.predictor(2).predict(rows), model.predictor().predict(rows))
 

@@ -33,7 +33,7 @@ def test_intervals_are_those_of_the_twin(model, method, level, monkeypatch):
     model = clone(model).set_params(keep_training_data=True, random_state=1).fit(rows, y)
     expected = intervals_of_twin(model, method, level, rows, y, new)
     for n_bytes in (1 << 26, 1 << 12, 1):
-        monkeypatch.setattr(dforest.estimators.results.intervals, "_BLOCK_BYTES", n_bytes)
+        monkeypatch.setattr(dforest.estimators.results.intervals, "BLOCK_BYTES", n_bytes)
         found = model.predict_interval(new, level, method)
         assert found.shape == (30, 2)
         np.testing.assert_allclose(found, expected, rtol=1e-9)

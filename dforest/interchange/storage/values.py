@@ -58,6 +58,7 @@ _BUILT_IN = {
     "dforest.core.search.logrank": "LogRank LogRankScore",
     "dforest.core.search.regression": "NumberCriterion Poisson SquaredError",
     "dforest.core.search.splitter": "HistSplitter RandomHistSplitter RandomSplitter Splitter",
+    "dforest.core.search.uplift": "ChiSquaredUplift EuclideanUplift KullbackLeiblerUplift UpliftCriterion",
     "dforest.criterion": "PythonCriterion",
     "dforest.loss": "PythonLoss",
     "dforest.splitter": "PythonSplitter",
