@@ -9,8 +9,8 @@ and each draw gets M K *pseudo-outcomes* (gradients of the moment condition), th
 
     rho = cov(Z, W)^-1 (Z - mean Z) (Y - mean Y - (W - mean W) tau)'
 
-where, for a single treatment, the factor cov(Z, W)^-1 is left out, which changes the unit alone; those of several are multiplied by
-the range of each treatment in the node, so that the units of treatments decide nothing. A cut scores what squared error
+where, for a single treatment, the factor cov(Z, W)^-1 is left out, which changes the unit alone; those of several are multiplied
+by the range of each treatment in the node, so that the units of treatments decide nothing. A cut scores what squared error
 says of the pseudo-outcomes. All is computed anew in each node. Formulas: S. Athey, J. Tibshirani, S. Wager, "Generalized random
 forests", Annals of Statistics 47(2), 2019, sections 2.3, 6 and 7.
 
