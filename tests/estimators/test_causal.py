@@ -388,7 +388,7 @@ def test_questions_that_are_wrong(forest):
         (lambda: forest.predict_interval(level=2), "level=2; allowed are numbers above 0 and below 1"),
         (lambda: small(ci_group_size=1).fit(X, Y, treatment=W).predict_interval(X), "intervals need two bags of trees or more"),
         (lambda: small(keep_training_data=False).fit(X, Y, treatment=W).predict(), "keep_training_data=False"),
-        (lambda: forest.predictor(), "predictor is about means over trees, but a causal forest predicts effects"),
+        (lambda: forest.predictor(), "predictor is about means over trees, but a CausalForest predicts effects"),
     ):
         with pytest.raises(ValueError, match=message):
             ask()
@@ -602,3 +602,8 @@ def test_nothing_is_kept_if_nothing_is_to_be_kept():
     assert model._observed is None and Y.tobytes() not in pickle.dumps(model)
     with pytest.raises(ValueError, match="warm_start=True needs keep_training_data=True"):
         model.set_params(warm_start=True, n_estimators=50).fit(X, Y, treatment=W)
+
+
+def test_memory_is_estimated():
+    found = small().estimate_memory(X, Y, treatment=W, groups=GROUPS)
+    assert found.forest.total > 0 and "forest" in str(found)

@@ -164,7 +164,7 @@ def test_memory_and_other_libraries():
     forest = UpliftForestClassifier(5, random_state=0).fit(X, y, treatment=arm)
     assert UpliftForestClassifier(5).estimate_memory(X, y, arm).total > 1000
     for name in ("to_c", "to_onnx", "to_shap", "to_treelite"):
-        with pytest.raises(ValueError, match="allowed are its single trees, estimators_"):
+        with pytest.raises(ValueError, match="is about means over trees"):
             getattr(forest, name)()
 
 

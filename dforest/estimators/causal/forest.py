@@ -155,6 +155,31 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
         told = y, treatment, instrument, y_hat, w_hat, z_hat
         return self._fit_partitions(lambda rank: [Partition(rank, X, told, sample_weight, groups)])
 
+    def estimate_memory(self, X, y=None, treatment=None, instrument=None, sample_weight=None, groups=None):
+        """Estimate how much memory the trees of `fit` will take.
+
+        The data are checked and coded as in `fit`, and a few trees are grown on some of the rows, to learn how many leaves trees
+        have. What models of outcomes and treatments take is not in it. The estimator is left as it is.
+
+        Parameters
+        ----------
+        X, y, treatment, instrument, sample_weight, groups
+            What `fit` would be given.
+
+        Returns
+        -------
+        FitMemory
+            The estimate in bytes, beside X and y themselves; ``print`` shows it as a table.
+
+        Raises
+        ------
+        ValueError
+            As `fit` does.
+        """
+        told = Observations.read(y, treatment, instrument, None, None, None)
+        expected_of = [None if own is None else np.broadcast_to(own.mean(axis=0), own.shape) for own in (told.y, told.w, told.z)]
+        return super().estimate_memory(X, (y, treatment, instrument, *expected_of), sample_weight, groups)
+
     def _read(self, partitions):
         """See `TreeEstimator`: what is expected is taken off."""
         (partition,) = partitions

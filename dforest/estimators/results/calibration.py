@@ -11,7 +11,7 @@ from importlib import import_module
 
 import numpy as np
 
-from dforest.estimators.kinds import CausalTrees
+from dforest.estimators.kinds import CausalTrees, UpliftTrees
 
 MOST_FLOOR, MOST_ADDED = 1e-3, 0.05  # what is added to the share of a class, and to all of them together: at most
 LEAST_POWER, MOST_POWER = 0.1, 10.0  # of 1 / T
@@ -84,10 +84,10 @@ def _softmax(logs, power):
 
 def check_leaves_predict(estimator, method):
     """Raise ValueError if a forest predicts something else than means over trees, and a method is about these alone."""
-    if isinstance(estimator, CausalTrees) and "forest_" in vars(estimator):
+    if isinstance(estimator, CausalTrees | UpliftTrees) and "forest_" in vars(estimator):
         raise ValueError(
-            f"{method} is about means over trees, but a causal forest predicts effects, which follow from several of these; "
-            "allowed are predict, and save with serving.load"
+            f"{method} is about means over trees, but a {type(estimator).__name__} predicts effects, which follow from several "
+            "of these; allowed are predict, and save with serving.load"
         )
     if "calibration_" in vars(estimator):
         raise ValueError(
