@@ -606,4 +606,4 @@ def test_nothing_is_kept_if_nothing_is_to_be_kept():
 
 def test_memory_is_estimated():
     found = small().estimate_memory(X, Y, treatment=W, groups=GROUPS)
-    assert found.forest.total > 0 and "forest" in str(found)
+    assert found.total > 0 and "forest" in str(found)
