@@ -164,13 +164,16 @@ def _causal_checkpoint(fit):
     seed = fit.estimator.random_state
     if _causal(fit) is None or isinstance(seed, Integral):
         return None
-    goes_on = any(type(callback).__name__ == "Checkpoint" for callback in getattr(fit.estimator, "_skl_callbacks", ()))
-    return f"Checkpoint with random_state={seed!r}, of {_causal(fit)}" if goes_on else None
+    return f"Checkpoint with random_state={seed!r}, of {_causal(fit)}" if _looks_at(fit, "checkpoint") else None
+
+
+def _looks_at(fit, *names):
+    callbacks = getattr(fit.estimator, "_skl_callbacks", ())
+    return any(set(names) & set(getattr(callback, "needs", ())) for callback in callbacks)
 
 
 def _looks_at_votes(fit):
-    callbacks = getattr(fit.estimator, "_skl_callbacks", ())
-    return any({"live votes", "live scores"} & set(getattr(callback, "needs", ())) for callback in callbacks)
+    return _looks_at(fit, "live votes", "live scores")
 
 
 def _isolation_votes(fit):

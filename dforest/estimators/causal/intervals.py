@@ -11,7 +11,7 @@ from scipy.stats import norm
 from dforest.core.draws import TreeDraws
 from dforest.core.predict.out_of_bag import predict_out_of_bag
 from dforest.estimators.powers import times_power
-from dforest.estimators.results.intervals import BLOCK_BYTES, bag_size, by_tree, leaf_rows, mean_and_variance
+from dforest.estimators.results.intervals import BLOCK_BYTES, bag_size, by_tree, leaf_rows, mean_and_variance, mean_over_trees
 
 _ARRAYS = 4  # of a block's size that there are at a time
 
@@ -42,7 +42,7 @@ def effects_and_variances(forest, X, n_threads, are_training_rows):
     shape = len(X), moments.n_treatments, moments.n_outcomes
     effects, variances = np.empty(shape), np.empty(shape)
     for some, own, counts in _blocks(forest, X, n_threads, are_training_rows):
-        mean = _means(own, counts)
+        mean = mean_over_trees(own, counts)
         effects[some] = moments.effects(mean)
         moved = moments.linearised(mean, effects[some], own)
         for k in range(shape[1]):
@@ -78,7 +78,7 @@ def expected_losses(forest, X, y, n_trees, n_threads, power=0):
     """
     moments, found = forest.objective.moments, np.empty(len(X))
     for some, own, counts in _blocks(forest, X, n_threads, True):
-        mean, n_out = _means(own, counts), counts.sum(axis=1)
+        mean, n_out = mean_over_trees(own, counts), counts.sum(axis=1)
         outcomes, treatments = moments.parts(y[some])[:2]
         effects = moments.effects(mean)
         residual = times_power(outcomes - (treatments[:, :, None] * effects).sum(axis=1), power)
@@ -99,14 +99,6 @@ def _blocks(forest, X, n_threads, are_training_rows):
         some = slice(first, first + at_a_time)
         counts = None if left_out is None else left_out[:, some].T
         yield some, forest.leaf_value[leaf_rows(forest, X[some], n_threads)], counts
-
-
-def _means(own, counts):
-    """The means over trees that count: ndarray of shape (n_rows, n_moments)."""
-    if counts is None:
-        return own.mean(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(counts[:, :, None], own, 0.0).sum(axis=1) / counts.sum(axis=1)[:, None]
 
 
 def ends_of(effects, variances, level):

@@ -156,6 +156,23 @@ def bag_size(plan):
     return plan.bag_size if isinstance(plan, LittleBags) else 1
 
 
+def mean_over_trees(trees, counts=None):
+    """The mean over trees that count: ndarray of shape (n_rows, ...), NaN where none does.
+
+    Parameters
+    ----------
+    trees : ndarray of shape (n_rows, n_trees, ...), dtype float64
+        What each tree says of each row.
+    counts : ndarray of shape (n_rows, n_trees), dtype bool, optional
+        Which trees count for a row; None means all.
+    """
+    if counts is None:
+        return trees.mean(axis=1)
+    counting = counts.reshape(counts.shape + (1,) * (trees.ndim - 2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(counting, trees, 0.0).sum(axis=1) / counting.sum(axis=1)
+
+
 def mean_and_variance(trees, size, counts=None):
     """What a forest predicts, and the variance of that, by its little bags.
 
@@ -184,7 +201,7 @@ def mean_and_variance(trees, size, counts=None):
     n_bags = trees.shape[1] // size
     shape = len(trees), n_bags, size
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(counts, trees, 0.0).sum(axis=1) / counts.sum(axis=1)
+        mean = mean_over_trees(trees, counts)
         apart = (trees - mean[:, None])[:, : n_bags * size].reshape(shape)
         whole = counts[:, : n_bags * size].reshape(shape).all(axis=2)
         n_whole = whole.sum(axis=1)

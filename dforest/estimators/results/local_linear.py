@@ -16,7 +16,7 @@ from dforest.core.sparse_rows import dense
 from dforest.estimators.data.encoder import CATEGORICAL
 from dforest.estimators.data.given import check_number
 from dforest.estimators.data.validation import count_threads
-from dforest.estimators.results.intervals import BLOCK_BYTES, bag_size, by_tree, mean_and_variance
+from dforest.estimators.results.intervals import BLOCK_BYTES, bag_size, by_tree, mean_and_variance, mean_over_trees
 
 
 def predict_local_linear(self, X=None, features=None, *, ridge=0.1, return_std=False):
@@ -187,9 +187,7 @@ class _Moments:
 
     def lines(self, leaves, counts, at, ridge):
         """Predictions, (n_rows, n_outputs), and by how much trees move them, to first order, (n_rows, n_trees, n_outputs)."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = np.where(counts[:, :, None], leaves, 0.0).sum(axis=1) / counts.sum(axis=1)[:, None]
-        square, right = self.around(mean, at)
+        square, right = self.around(mean_over_trees(leaves, counts), at)
         penalty = np.zeros_like(square)
         inner = np.arange(1, self.n_features + 1)
         penalty[:, inner, inner] = np.maximum(ridge, _LEAST_RIDGE) * square[:, inner, inner] + _LEAST_RIDGE

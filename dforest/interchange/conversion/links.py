@@ -7,7 +7,7 @@ from sklearn.base import is_classifier
 
 from dforest.estimators.data.labels import labels_of
 from dforest.estimators.data.outputs import classes_of, most_probable, prediction_columns
-from dforest.estimators.kinds import Embedding, OutlierForest, UpliftTrees
+from dforest.estimators.kinds import Embedding, OutlierForest
 
 # The link by the name of a loss in `dforest.rules.losses`. What y is like is a raw prediction itself, or its exponential. The
 # probability of the second class is its logistic function, or that of twice itself; those of several classes are a softmax.
@@ -19,14 +19,6 @@ LINKS = {
 }  # fmt: skip
 
 
-def _check_is_no_uplift(estimator):
-    if isinstance(estimator, UpliftTrees):
-        raise ValueError(
-            f"{type(estimator).__name__} predicts differences between quotients of what its trees say on average, which a model "
-            "of another library can't; allowed are its single trees, estimators_, whose classes are 2 * arm + outcome"
-        )
-
-
 def link_of(estimator):
     """The link of a fitted estimator: a value of `LINKS`; None for a forest, whose means over trees are predictions.
 
@@ -35,9 +27,8 @@ def link_of(estimator):
     Raises
     ------
     ValueError
-        If these are boosted trees of several labels, or trees for uplift.
+        If these are boosted trees of several labels.
     """
-    _check_is_no_uplift(estimator)
     if estimator.forest_.objective.baseline is None:
         return None
     n_outputs = estimator.forest_.objective.n_outputs
@@ -72,8 +63,7 @@ def embeds(estimator):
 
 
 def check_predicts(estimator, library):
-    """Raise ValueError if an estimator predicts nothing, or uplift."""
-    _check_is_no_uplift(estimator)
+    """Raise ValueError if an estimator predicts nothing."""
     if embeds(estimator):
         raise ValueError(
             f"{type(estimator).__name__} turns rows into leaves and predicts nothing, which a model of {library} would have to; "
