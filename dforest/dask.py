@@ -20,7 +20,7 @@ import dforest
 from dforest.config import config_context
 from dforest.core.forest.digest import digest_of
 from dforest.errors import RankError
-from dforest.estimators.data.agreement import NAMES_OF_RANKING, Partition
+from dforest.estimators.data.agreement import Partition
 from dforest.estimators.randomness import go_on_as
 from dforest.estimators.subclasses import unfitted
 from dforest.extras import install_command
@@ -36,6 +36,7 @@ from dforest.spmd.lazy import for_collections
 from dforest.spmd.workers import run_on_workers, wait_for
 
 __all__ = [
+    "CausalForest",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "HistGradientBoostingClassifier",
@@ -44,9 +45,8 @@ __all__ = [
     "IsolationForest",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "UpliftForestClassifier",
 ]
-
-_FIELDS = {name: field for field, name in NAMES_OF_RANKING.items()}  # of a `Partition`
 
 # What a fit finds out of each row, which stays with the workers.
 _OF_ROWS = ("oob_error_per_observation_", "oob_decision_function_", "oob_prediction_", "oof_prediction_")
@@ -257,6 +257,94 @@ class IsolationForest(_OnWorkers, dforest.IsolationForest):
         return self._fit_on_workers(client, {"X": X, "sample_weight": sample_weight})
 
 
+class CausalForest(_OnWorkers, dforest.CausalForest):
+    """`dforest.CausalForest` for rows that lie on the workers of a Dask cluster.
+
+    Parameters and attributes are those of `dforest.CausalForest`, and `to_local` returns such an estimator.
+    """
+
+    def fit(
+        self, X, y, treatment=None, instrument=None, sample_weight=None, groups=None, y_hat=None, w_hat=None, z_hat=None,
+        client=None,
+    ):  # fmt: skip
+        """Grow the trees of the forest on the workers that have the training rows.
+
+        Parameters
+        ----------
+        X : dask array of shape (n_rows, n_features), dask dataframe, or list of delayed arrays or dataframes
+            Training rows, as for `dforest.CausalForest`. Sizes of partitions need not be known, and partitions may differ in the
+            categories of a column. They may be sparse matrices of SciPy, as blocks of a dask array too.
+        y, treatment, instrument, sample_weight, groups, y_hat, w_hat, z_hat : dask array, series or dataframe, or list of delayed
+            What `dforest.CausalForest` is told of the rows, each in the same number of partitions as X, with the same numbers of
+            rows. Treatments that are labels may differ from partition to partition, but not in the order of categories.
+        client : distributed.Client, optional
+            Client of the cluster, not an asynchronous one. None means the client that was made last.
+
+        Returns
+        -------
+        self
+            The fitted forest, with the attributes of an ordinary fit to all rows. `fit_report_` describes what the first worker
+            did.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not as described, or a model of outcomes or treatments is no forest of dforest; the
+            message names the worker by its rank. The estimator is then left as it was, as after any other error.
+        RankError
+            Within ten seconds, if a worker leaves the cluster.
+
+        Notes
+        -----
+        Each worker gets all but X of the rows of all workers, and the codes of their columns while trees are grown; with
+        ``keep_training_data=True``, also X.
+        """
+        told = {"y": y, "treatment": treatment, "instrument": instrument, "y_hat": y_hat, "w_hat": w_hat, "z_hat": z_hat}
+        return self._fit_on_workers(client, {"X": X, **told, "sample_weight": sample_weight, "groups": groups})
+
+
+class UpliftForestClassifier(_OnWorkers, dforest.UpliftForestClassifier):
+    """`dforest.UpliftForestClassifier` for rows that lie on the workers of a Dask cluster.
+
+    Parameters and attributes are those of `dforest.UpliftForestClassifier`, and `to_local` returns such an estimator.
+    """
+
+    def fit(self, X, y, treatment=None, sample_weight=None, groups=None, client=None):
+        """Grow the trees of the forest on the workers that have the training rows.
+
+        Parameters
+        ----------
+        X : dask array of shape (n_rows, n_features), dask dataframe, or list of delayed arrays or dataframes
+            Training rows, as for `dforest.UpliftForestClassifier`. Sizes of partitions need not be known, and partitions may
+            differ in the categories of a column. They may be sparse matrices of SciPy, as blocks of a dask array too.
+        y, treatment, sample_weight, groups : dask array of shape (n_rows,), dask series, or list of delayed arrays
+            What `dforest.UpliftForestClassifier` is told of the rows, each in the same number of partitions as X, with the same
+            numbers of rows.
+        client : distributed.Client, optional
+            Client of the cluster, not an asynchronous one. None means the client that was made last.
+
+        Returns
+        -------
+        self
+            The fitted forest, with the attributes of an ordinary fit to all rows. `fit_report_` describes what the first worker
+            did.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or the data are not as described; the message names the worker by its rank. The estimator is then left
+            as it was, as after any other error.
+        RankError
+            Within ten seconds, if a worker leaves the cluster.
+
+        Notes
+        -----
+        Each worker gets outcomes and treatments of the rows of all workers, and the codes of their columns while trees are grown.
+        """
+        told = {"X": X, "y": y, "treatment": treatment, "sample_weight": sample_weight, "groups": groups}
+        return self._fit_on_workers(client, told)
+
+
 class HistGradientBoostingClassifier(_BoostingOnWorkers, dforest.HistGradientBoostingClassifier):
     """`dforest.HistGradientBoostingClassifier` for rows that lie on the workers of a Dask cluster.
 
@@ -354,7 +442,7 @@ def _partitions(given, client):
 
 
 def _together(place, names, *parts):
-    return Partition(place, **{_FIELDS.get(name, name): part for name, part in zip(names, parts, strict=True)})
+    return Partition.of(place, dict(zip(names, parts, strict=True)))
 
 
 def _by_worker(partitions, client):

@@ -289,12 +289,9 @@ def fit_at(place, make, given):
     """The fitted models of a place, and the rows that each has."""
     if place != RANKS:
         return [(fitted(make("sycl" if place == DEVICE else None), given), slice(None))]
-    # Treatments are no part of a partition: who is told of them is refused.
-    given = {"groups" if name == "qid" else name: values for name, values in given.items() if name != "treatment"}
-
     def fit(communicator):
         pieces = [(i, slice(*CUT.edges[i : i + 2])) for i in np.flatnonzero(CUT.owner == communicator.rank)]
-        own = [Partition(i, **{name: values[rows] for name, values in given.items()}) for i, rows in pieces]
+        own = [Partition.of(i, {name: values[rows] for name, values in given.items()}) for i, rows in pieces]
         with config_context(communicator=communicator):
             return fitted(make(), own)
 

@@ -143,6 +143,11 @@ class Objective(ABC):
     @abstractmethod
     def weight_words(self): ...
 
+    @property
+    def of_same_targets(self):
+        """The `Objective` of the same targets that has the criteria of classes, or of numbers."""
+        return self
+
     @abstractmethod
     def check(self):
         """Raise TypeError or ValueError if a parameter is not what it must be: pickles get damaged."""
@@ -603,6 +608,10 @@ class SurvivalObjective(NumberObjective):
     has_errors_of_rows = False
     criteria = SURVIVAL_CRITERIA
 
+    @property
+    def of_same_targets(self):
+        return ClassObjective(1)  # times are no sums
+
     def error_of(self, y, prediction):
         event, time, entry = parts_of_codes(y)
         return 1.0 - concordance(event, time, prediction[:, 0], None, entry)
@@ -633,6 +642,10 @@ class PathObjective(NumberObjective):
     draws_per_leaf = 2
     criteria = ISOLATION_CRITERIA
 
+    @property
+    def of_same_targets(self):
+        return ClassObjective(1)  # as if all rows were of one class
+
 
 @dataclass(frozen=True)
 class EffectObjective(SeveralOutputs, NumberObjective):
@@ -660,6 +673,10 @@ class EffectObjective(SeveralOutputs, NumberObjective):
     draws_per_leaf = 10
     has_errors_of_rows = False
     criteria = EFFECT_CRITERIA
+
+    @property
+    def of_same_targets(self):
+        return MultiOutputNumberObjective(self.n_outputs)
 
     def check(self):
         if type(self.moments) is not Moments:
@@ -711,6 +728,10 @@ class UpliftObjective(ClassObjective):
     """
 
     criteria = UPLIFT_CRITERIA
+
+    @property
+    def of_same_targets(self):
+        return ClassObjective(self.n_classes)
 
     def check(self):
         checked_integer("n_classes", self.n_classes, 4, 2**31 - 2)

@@ -7,7 +7,7 @@ import numpy as np
 
 from dforest.core.grow.label_order import places_of_ranks
 from dforest.core.sampling import WithLabelOrder
-from dforest.core.search.criteria import CRITERIA, OF_KERNELS, name_of
+from dforest.core.search.criteria import OF_KERNELS, name_of
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.search.splitter import HistSplitter, RandomHistSplitter
 from dforest.engines.nodes import Nodes
@@ -31,10 +31,9 @@ def kernel_criterion(problem):
     """
     if name_of(problem.criterion) in OF_KERNELS:
         return problem.criterion
-    name = next((name for name in OF_KERNELS if name in problem.objective.criteria), None)
-    if name is None:  # there are no targets, as if all rows were of one class
-        return CRITERIA["gini"]().configure(1, problem.criterion.is_wide)
-    return problem.objective.make_criterion(name, problem.criterion.is_wide)
+    objective = problem.objective.of_same_targets
+    name = next(name for name in OF_KERNELS if name in objective.criteria)
+    return objective.make_criterion(name, problem.criterion.is_wide)
 
 
 def table_of(columns):

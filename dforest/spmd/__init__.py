@@ -8,6 +8,7 @@ many ranks there are, nor on how the rows are divided among them. The page on ro
 from importlib import import_module
 
 __all__ = [
+    "CausalForest",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreesClassifier",
@@ -18,6 +19,7 @@ __all__ = [
     "IsolationForest",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "UpliftForestClassifier",
 ]
 
 

@@ -96,3 +96,19 @@ class IsolationForest(_OfAllRanks, dforest.IsolationForest):
     Each process of ``MPI.COMM_WORLD`` calls `fit` with rows of its own, and gets the fitted estimator of all rows. Parameters,
     methods and attributes are those of `dforest.IsolationForest`.
     """
+
+
+class CausalForest(_OfAllRanks, dforest.CausalForest):
+    """`dforest.CausalForest` for programs of several MPI processes, which fit it together.
+
+    Each process of ``MPI.COMM_WORLD`` calls `fit` with rows of its own, and gets the fitted estimator of all rows. Parameters,
+    methods and attributes are those of `dforest.CausalForest`.
+    """
+
+
+class UpliftForestClassifier(_OfAllRanks, dforest.UpliftForestClassifier):
+    """`dforest.UpliftForestClassifier` for programs of several MPI processes, which fit it together.
+
+    Each process of ``MPI.COMM_WORLD`` calls `fit` with rows of its own, and gets the fitted estimator of all rows. Parameters,
+    methods and attributes are those of `dforest.UpliftForestClassifier`.
+    """

@@ -32,6 +32,7 @@ _ROW_BY_ROW = dict.fromkeys(
         "predict",
         "predict_interval",
         "predict_log_proba",
+        "predict_outcome",
         "predict_proba",
         "predict_quantiles",
         "proximity",

@@ -117,11 +117,12 @@ _ABOUT = {
     "devices": "devices backends.devices.DeviceInfo errors.DeviceError",
     "distributed": "spmd.RandomForestClassifier spmd.RandomForestRegressor spmd.ExtraTreesClassifier spmd.ExtraTreesRegressor "
     "spmd.DecisionTreeClassifier spmd.DecisionTreeRegressor spmd.HistGradientBoostingClassifier "
-    "spmd.HistGradientBoostingRegressor spmd.HistGradientBoostingRanker spmd.IsolationForest spmd.communicator.Communicator "
+    "spmd.HistGradientBoostingRegressor spmd.HistGradientBoostingRanker spmd.IsolationForest spmd.CausalForest "
+    "spmd.UpliftForestClassifier spmd.communicator.Communicator "
     "spmd.mpi.MpiCommunicator spmd.threads.ThreadGroup "
     "dask.RandomForestClassifier dask.RandomForestRegressor dask.ExtraTreesClassifier dask.ExtraTreesRegressor "
     "dask.HistGradientBoostingClassifier dask.HistGradientBoostingRegressor dask.HistGradientBoostingRanker "
-    "dask.IsolationForest "
+    "dask.IsolationForest dask.CausalForest dask.UpliftForestClassifier "
     "errors.RankError",
 }
 GUIDES = {f"dforest.{name}": pages.split() for pages, names in _ABOUT.items() for name in names.split()}

@@ -570,10 +570,17 @@ def test_averages_of_few_rows_are_refused(forest):
         (lambda: forest.average_effect(outcome=False), "outcome=False; allowed are 0 to 0"),
         (lambda: forest.split_frequencies(0), "max_depth=0"),
         (lambda: forest.average_effect().interval(2), "level=2"),
-        (lambda: forest.estimators_, "the trees of a causal forest predict no effects by themselves"),
     ):
         with pytest.raises(ValueError, match=message):
             ask()
+
+
+def test_there_are_no_estimators_of_trees(forest):
+    """Consoles that complete names, and `if forest:`, do without them."""
+    with pytest.raises(AttributeError, match="the trees of a causal forest predict no effects by themselves"):
+        _ = forest.estimators_
+    assert "average_effect" in dir(forest) and not hasattr(forest, "estimators_")
+    assert len(forest) == forest.n_estimators_ and forest
 
 
 def test_averages_of_the_treated_are_of_the_population():

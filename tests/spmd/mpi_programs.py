@@ -18,6 +18,7 @@ from helpers.ranks import CUTS, Cut
 from mpi4py import MPI
 from sklearn.base import clone
 
+import dforest
 from dforest import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRanker,
@@ -118,6 +119,28 @@ def freed():
         with WORLD.together():
             pass
     return 2200
+
+
+def causal():
+    """Causal and uplift forests, of a communicator that is set and of estimators of `dforest.spmd`."""
+    rng = np.random.default_rng(0)
+    X, treatment = rng.normal(size=(150, 3)), rng.random(150) < 0.5
+    y = X[:, 0] * treatment + rng.normal(size=150)
+    mine = np.array_split(np.arange(150), WORLD.size)[WORLD.rank]
+    n_equal = 0
+    for name, parameters, target in (("CausalForest", {"min_samples_leaf": 3}, y), ("UpliftForestClassifier", {}, y > 0)):
+        parameters |= {"n_estimators": 60, "random_state": 3}
+        alone = getattr(dforest, name)(**parameters).fit(X, target, treatment=treatment)
+        with config_context(communicator=MPI.COMM_WORLD):
+            found = [getattr(dforest, name)(**parameters).fit(X[mine], target[mine], treatment=treatment[mine])]
+        found.append(getattr(spmd, name)(**parameters).fit(X[mine], target[mine], treatment=treatment[mine]))
+        for model in found:
+            assert not differences(model, alone)
+            assert np.array_equal(model.predict(X), alone.predict(X))
+            n_equal += 1
+        if name == "CausalForest":
+            assert all(model.average_effect() == alone.average_effect() for model in found)
+    return n_equal
 
 
 def fail(ranks, step, where, error):

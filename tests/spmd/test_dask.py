@@ -372,3 +372,33 @@ def test_isolation_forests(client):
         model, one = dforest.dask.IsolationForest(**known).fit(lazy), dforest.IsolationForest(**known).fit(X)
         assert not differences(model, one) and model.offset_ == one.offset_
         np.testing.assert_array_equal(model.predict(lazy).compute(), one.predict(X))
+
+
+def test_causal_forests(client):
+    """Text, in partitions of which each lacks an arm, lies on two workers; what rows have beside X is that of one process."""
+    rng = np.random.default_rng(1)
+    X, number = rng.standard_normal((240, 3)), np.sort(rng.integers(0, 3, 240))
+    given = {"X": X, "y": X[:, 0] * (number > 0) + rng.standard_normal(240), "treatment": np.array(["no", "some", "yes"])[number]}
+    given |= {"groups": rng.integers(0, 40, 240), "sample_weight": rng.integers(1, 3, 240)}
+    parameters = {"n_estimators": 60, "random_state": 0}
+    one = dforest.CausalForest(**parameters).fit(**given)
+    lazy = {name: placed(client, np.split(value, [100, 170]), [0, 1, 0]) for name, value in given.items()}
+    model = dforest.dask.CausalForest(**parameters).fit(**lazy)
+    assert not differences(model.to_local(), one) and model.fit_report_.n_ranks == 2
+    for name in ("y_hat_", "w_hat_", "arms_"):
+        np.testing.assert_array_equal(getattr(model, name), getattr(one, name))
+    np.testing.assert_array_equal(model.predict(), one.predict())
+    np.testing.assert_array_equal(model.predict(da.from_array(X, (70, 3))).compute(), one.predict(X))
+    np.testing.assert_array_equal(model.predict_interval(da.from_array(X, (70, 3))).compute(), one.predict_interval(X))
+    assert model.average_effect(treatment="yes") == one.average_effect(treatment="yes")
+
+
+def test_uplift_forests(client):
+    rng = np.random.default_rng(2)
+    X, treatment = rng.standard_normal((240, 3)), rng.integers(0, 2, 240)
+    y = rng.random(240) < 0.3 + 0.3 * treatment * (X[:, 0] > 0)
+    one = dforest.UpliftForestClassifier(5, random_state=0).fit(X, y, treatment=treatment)
+    lazy = [da.from_array(array, (100, 3)[: array.ndim]) for array in (X, y, treatment)]
+    model = dforest.dask.UpliftForestClassifier(5, random_state=0).fit(*lazy)
+    assert not differences(model.to_local(), one)
+    np.testing.assert_array_equal(model.predict(lazy[0]).compute(), one.predict(X))

@@ -59,7 +59,7 @@ def done(tmp_path_factory):
     def reports_of(n_ranks):
         programs = {
             2: ["large", "freed"],
-            3: ["wrapped", "forests", "boosted", "errors"],
+            3: ["wrapped", "forests", "causal", "boosted", "errors"],
         }
         reports, code, text = run(["collectives", *programs[n_ranks]], n_ranks, tmp_path_factory.mktemp("mpi"))
         assert code == 0, text
@@ -98,6 +98,10 @@ def test_communicators_of_mpi4py_are_wrapped(done):
 
 def test_forests_are_those_of_one_process(done):
     assert done(3)["forests"] == [None] * 3
+
+
+def test_causal_and_uplift_forests_are_those_of_one_process(done):
+    assert done(3)["causal"] == [4] * 3
 
 
 @pytest.mark.slow

@@ -8,9 +8,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.causal import scores
+from dforest.estimators.causal.given import GivenRows
 from dforest.estimators.causal.nuisances import expected
+from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.given import check_number, given_numbers, given_values
 from dforest.estimators.randomness import check_random_state
+from dforest.spmd.communicator import ALONE
 
 TARGETS = "all", "treated", "control", "overlap"
 LEAST_SHARE = 0.01  # expected shares of an arm count as this in scores, if they are less
@@ -171,7 +174,8 @@ class AverageEffects:
         X, encoded = self._encoded()
         model = self._nuisance_forest().set_params(**encoded)
         told = self._of_kept("weight"), self._of_kept("groups")
-        return expected(name, model, X, target[:, None], *told, self.cv, int(self.forest_.seed % 2**31))[:, 0]
+        rows = GivenRows([Partition(0, X, target)], ALONE)  # every rank has all rows
+        return expected(name, model, rows, target[:, None], *told, self.cv, int(self.forest_.seed % 2**31))[:, 0]
 
     def _debiasing(self, rows):
         """What a residual counts in a score; None: as `scores.doubly_robust` says for treatments of 0 and 1."""

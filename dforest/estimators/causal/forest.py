@@ -15,6 +15,7 @@ from dforest.core.effects import Moments
 from dforest.core.search.heterogeneity import Heterogeneity
 from dforest.estimators.causal import intervals
 from dforest.estimators.causal.averages import AverageEffects
+from dforest.estimators.causal.given import GivenRows
 from dforest.estimators.causal.nuisances import expected
 from dforest.estimators.causal.observations import Observations
 from dforest.estimators.causal.parameters import CAUSAL_PARAMETERS
@@ -152,7 +153,7 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
         ValueError
             If a parameter or the data are not as described; the estimator is then left as it was.
         """
-        told = y, treatment, instrument, y_hat, w_hat, z_hat
+        told = {"y": y, "treatment": treatment, "instrument": instrument, "y_hat": y_hat, "w_hat": w_hat, "z_hat": z_hat}
         return self._fit_partitions(lambda rank: [Partition(rank, X, told, sample_weight, groups)])
 
     def estimate_memory(self, X, y=None, treatment=None, instrument=None, sample_weight=None, groups=None):
@@ -176,15 +177,17 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
         ValueError
             As `fit` does.
         """
-        told = Observations.read(y, treatment, instrument, None, None, None)
-        expected_of = [None if own is None else np.broadcast_to(own.mean(axis=0), own.shape) for own in (told.y, told.w, told.z)]
-        return super().estimate_memory(X, (y, treatment, instrument, *expected_of), sample_weight, groups)
+        told = {"y": y, "treatment": treatment, "instrument": instrument}
+        found = Observations.read(**told)
+        for name, own in (("y_hat", found.y), ("w_hat", found.w), ("z_hat", found.z)):
+            told[name] = None if own is None else np.broadcast_to(own.mean(axis=0), own.shape)
+        return super().estimate_memory(X, told, sample_weight, groups)
 
-    def _read(self, partitions):
-        """See `TreeEstimator`: what is expected is taken off."""
-        (partition,) = partitions
-        told, seed = Observations.read(*partition.y), self._nuisance_seed()
-        weight, groups = told.weights_of(partition.sample_weight), told.groups_of(partition.groups)
+    def _read(self, partitions, ranks):
+        """See `TreeEstimator`: what is expected is taken off. Each rank knows of all rows what there is beside X."""
+        given = GivenRows(partitions, ranks)
+        told, seed = Observations.read(**given.told, categories=given.categories), ranks.first(self._nuisance_seed())
+        weight, groups = told.weights_of(given.sample_weight), told.groups_of(given.groups)
         kept = np.ones(len(told.y), bool) if weight is None else weight > 0
         told.check_treatments(kept)
         self._has_groups = groups is not None
@@ -198,16 +201,16 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
         if self.warm_start and "forest_" in self.__dict__:
             told = self._known(told, observed)
         found = {}
-        for name, own, given, model in (
+        for name, own, own_hat, model in (
             ("outcome_model", told.y, told.y_hat, self.outcome_model),
             ("treatment_model", told.w, told.w_hat, self.treatment_model),
             ("instrument_model", told.z, told.z_hat, self.instrument_model),
         ):
-            if own is None or given is not None:
-                found[name] = given
+            if own is None or own_hat is not None:
+                found[name] = own_hat
                 continue
             model = self._nuisance_forest(honest=name != "outcome_model") if model is None else model
-            found[name] = expected(name, model, partition.X, own, weight, groups, self.cv, seed)
+            found[name] = expected(name, model, given, own, weight, groups, self.cv, seed)
         self.y_hat_, self.w_hat_, self.z_hat_ = found.values()
         self.arms_ = told.arms
         self._moments = Moments(told.y.shape[1], told.w.shape[1], told.z is not None)
@@ -217,8 +220,10 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
         moments = self._moments.of(*(None if own is None else own - np.average(own[kept], axis=0) for own in rest))
         if not np.isfinite(moments).all():
             raise ValueError("y and treatment have products that are beyond the range of float64; rescale them")
-        told.warn_of_overlap(self.w_hat_, self.z_hat_, kept)
-        return super()._read([partition._replace(y=moments)])
+        if ranks.rank == 0:
+            told.warn_of_overlap(self.w_hat_, self.z_hat_, kept)
+        parts = zip(partitions, *map(given.parts, (moments, weight, groups)), strict=True)
+        return super()._read([own._replace(y=y, sample_weight=w, groups=g) for own, y, w, g in parts], ranks)
 
     def _known(self, told, observed):
         """What a fit is told, with the expectations of the fit that it goes on from. Raises ValueError if rows are others."""
@@ -258,7 +263,7 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
         )  # fmt: skip
 
     def _make_trees(self):
-        raise ValueError(
+        raise AttributeError(  # for hasattr
             "the trees of a causal forest predict no effects by themselves, and are no estimators; forest_.tree(t) has the "
             "arrays of one, and dforest.trees_to_dataframe(forest) the nodes of all"
         )
@@ -272,7 +277,9 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
         return objective.make_criterion(own, is_wide)
 
     def _losses_of_small(self, rows, power, plan, device):
-        return intervals.expected_losses(self.forest_, rows.parts[0], rows.y, plan.n_trees, plan.n_threads, power)
+        numbers = rows.share.numbers() if rows.is_divided else None
+        losses = intervals.expected_losses(self.forest_, rows.X, rows.y, plan.n_trees, plan.n_threads, power, numbers)
+        return rows.of_all(losses)
 
     def _rules(self, n_rows, n_draws):
         rules = super()._rules(n_rows, n_draws)

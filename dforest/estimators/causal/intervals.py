@@ -51,8 +51,8 @@ def effects_and_variances(forest, X, n_threads, are_training_rows):
     return effects, variances
 
 
-def expected_losses(forest, X, y, n_trees, n_threads, power=0):
-    """Of each training row, the squared residual out of bag that a forest of more trees is expected to have.
+def expected_losses(forest, X, y, n_trees, n_threads, power=0, numbers=None):
+    """Of training rows, the squared residual out of bag that a forest of more trees is expected to have.
 
     The residual is that of outcomes given the effects, both with what is expected taken off: the loss of X. Nie, S. Wager,
     "Quasi-oracle estimation of heterogeneous treatment effects", Biometrika 108(2), 2021, whose expectation is least for the true
@@ -70,6 +70,8 @@ def expected_losses(forest, X, y, n_trees, n_threads, power=0):
     n_threads : int
     power : int
         Residuals are multiplied by two to this power, so that squares are in range.
+    numbers : ndarray of shape (n_rows,), dtype int64, optional
+        Which of the training rows these are; None: all.
 
     Returns
     -------
@@ -77,7 +79,7 @@ def expected_losses(forest, X, y, n_trees, n_threads, power=0):
         Sums over outcomes; NaN for rows that fewer than two trees left out.
     """
     moments, found = forest.objective.moments, np.empty(len(X))
-    for some, own, counts in _blocks(forest, X, n_threads, True):
+    for some, own, counts in _blocks(forest, X, n_threads, True, numbers):
         mean, n_out = mean_over_trees(own, counts), counts.sum(axis=1)
         outcomes, treatments = moments.parts(y[some])[:2]
         effects = moments.effects(mean)
@@ -91,9 +93,11 @@ def expected_losses(forest, X, y, n_trees, n_threads, power=0):
     return found
 
 
-def _blocks(forest, X, n_threads, are_training_rows):
+def _blocks(forest, X, n_threads, are_training_rows, numbers=None):
     """Of one block of rows after another: (a slice, the moments that each tree has for each row, which trees count or None)."""
     left_out = by_tree(forest.left_out, forest.n_trees, n_threads) if are_training_rows else None
+    if numbers is not None:
+        left_out = left_out[:, numbers]
     at_a_time = max(1, BLOCK_BYTES // (_ARRAYS * 8 * forest.n_trees * forest.objective.n_values))
     for first in range(0, len(X), at_a_time):
         some = slice(first, first + at_a_time)

@@ -10,13 +10,14 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils import _safe_indexing
 
+from dforest.config import config_context
 from dforest.estimators.auto.members import fit
 from dforest.estimators.data.tables import given_rows
 from dforest.estimators.kinds import Forest
 
 
-def expected(name, model, X, columns, weight, groups, n_folds, seed):
-    """What a model expects of some columns: ndarray of shape (n_rows, n_columns), dtype float64.
+def expected(name, model, given, columns, weight, groups, n_folds, seed):
+    """What a model expects of some columns: ndarray of shape (n_rows, n_columns), dtype float64. A collective.
 
     Parameters
     ----------
@@ -24,8 +25,8 @@ def expected(name, model, X, columns, weight, groups, n_folds, seed):
         The parameter that the model was given as, for errors.
     model : estimator
         A regressor, which is copied for each column.
-    X : array-like
-        As `fit` was given it.
+    given : GivenRows
+        The rows of all ranks, whose X each rank has for its own rows.
     columns : ndarray of shape (n_rows, n_columns), dtype float64
     weight, groups : ndarray of shape (n_rows,), or None
     n_folds : int
@@ -38,7 +39,8 @@ def expected(name, model, X, columns, weight, groups, n_folds, seed):
     TypeError
         If the model can't be fitted, or is a classifier.
     ValueError
-        If it does not predict each row by models that were not fitted on it, or not by finite numbers.
+        If it does not predict each row by models that were not fitted on it, or not by finite numbers; or if it is no forest of
+        dforest, and rows lie in several partitions.
     """
     if not (hasattr(model, "fit") and hasattr(model, "predict")) or is_classifier(model):
         raise TypeError(f"{name}={model!r}; allowed are None and estimators that predict numbers, which classifiers don't")
@@ -47,27 +49,39 @@ def expected(name, model, X, columns, weight, groups, n_folds, seed):
              if (key == "random_state" or key.endswith("__random_state")) and value is None}  # fmt: skip
     model.set_params(**seeds)
     kept = np.arange(len(columns)) if weight is None else np.flatnonzero(weight)
-    found = np.column_stack([_of_column(name, model, X, y, weight, groups, n_folds, seed, kept) for y in columns.T])
+    found = np.column_stack([_of_column(name, model, given, y, weight, groups, n_folds, seed, kept) for y in columns.T])
     if not np.isfinite(found).all():
         raise ValueError(f"{name}={model!r} predicts numbers that are not finite; allowed are models that predict finite ones")
     return found
 
 
-def _of_column(name, model, X, y, weight, groups, n_folds, seed, kept):
+def _of_column(name, model, given, y, weight, groups, n_folds, seed, kept):
     y = np.ascontiguousarray(y)
     if (y == y[0]).all():
         return y.copy()
     if isinstance(model, Forest) and getattr(model, "bootstrap", False) not in (False, "auto"):
         model = clone(model).set_params(oob_score=True)
-        model.fit(X, y, weight, **({} if groups is None else {"groups": groups}))
-        found, unseen = model.oob_prediction_, np.isnan(model.oob_prediction_)
+        parts = zip(given.partitions, *map(given.parts, (y, weight, groups)), strict=True)
+        partitions = [own._replace(y=of_y, sample_weight=w, groups=g) for own, of_y, w, g in parts]
+        with config_context(communicator=given.ranks):
+            model._fit_partitions(lambda rank: partitions)
+        found = given.of_all(model.oob_prediction_)
+        unseen = np.isnan(found)
         if unseen[kept].any():
             raise ValueError(
                 f"{name}={model!r} has no tree that leaves out {unseen[kept].sum()} of {len(kept)} rows; allowed are forests of "
                 "more trees, or whose trees draw fewer rows"
             )
-        return np.where(unseen, model.predict(X), found) if unseen.any() else found  # of rows of weight 0
-    rows = given_rows(X)
+        if not unseen.any():
+            return found
+        predictions = [model.predict(own.X) if len(own.y) else np.empty(0) for own in partitions]
+        return np.where(unseen, given.of_all(np.concatenate(predictions)), found)  # of rows of weight 0
+    if given.is_divided:
+        raise ValueError(
+            f"{name}={model!r} would have to be fitted to all rows, which lie in several partitions; allowed are None, and "
+            "forests of dforest whose trees draw rows"
+        )
+    rows = given_rows(given.partitions[0].X)
     found = np.full(len(y), np.average(y, weights=weight))  # of rows of weight 0, which nobody asks for
     n_units = len(kept) if groups is None else len(np.unique(groups[kept]))
     if n_units < n_folds:

@@ -42,8 +42,11 @@ class Observations(NamedTuple):
     z_hat: np.ndarray | None
 
     @classmethod
-    def read(cls, y, treatment, instrument, y_hat, w_hat, z_hat):
-        """Check what `fit` was given. Raises ValueError if it is not as described."""
+    def read(cls, y=None, treatment=None, instrument=None, y_hat=None, w_hat=None, z_hat=None, categories=None):
+        """Check what `fit` was given, and the order of labels of the treatment, if there is one.
+
+        Raises ValueError if it is not as described.
+        """
         for name, value in (("y", y), ("treatment", treatment)):
             if value is None:
                 raise ValueError(f"{name}=None: a causal forest requires {name} to be passed, but the target {name} is None")
@@ -51,7 +54,7 @@ class Observations(NamedTuple):
         labels = _plain(given_values("treatment", treatment))
         arms = None
         if labels.dtype.kind in "OUST" and (labels.ndim == 1 or labels.shape[1:] == (1,)):
-            w, arms = _arms(labels.ravel(), getattr(getattr(treatment, "dtype", None), "categories", None))
+            w, arms = _arms(labels.ravel(), categories_of(treatment) if categories is None else categories)
         else:
             w = _columns("treatment", labels)
         z = None
@@ -71,7 +74,6 @@ class Observations(NamedTuple):
             raise ValueError("y has no rows; allowed are one or more")
         given = {"y_hat": (y_hat, outcomes), "w_hat": (w_hat, w), "z_hat": (z_hat, z)}
         return found._replace(**{name: _expected(name, value, of) for name, (value, of) in given.items() if value is not None})
-
 
     def weights_of(self, weight):
         """The weights of the rows, checked: ndarray of shape (n_rows,), or None."""
@@ -136,6 +138,12 @@ class Observations(NamedTuple):
             _warn_of_shares(f"treatment {self.arms.tolist()[0]!r}", 1.0 - w_hat[kept].sum(axis=1))
 
 
+def categories_of(treatment):
+    """The order of the labels of a treatment, ascending: list; None if its type has none."""
+    categories = getattr(getattr(treatment, "dtype", None), "categories", None)
+    return None if categories is None else list(categories)
+
+
 def _warn_of_shares(what, share):
     rare, sure = int((share < RARE).sum()), int((share > 1.0 - RARE).sum())
     if rare or sure:
@@ -178,7 +186,7 @@ def _arms(labels, categories):
     except (ValueError, TypeError) as error:
         raise ValueError(f"treatment: {error}") from None
     if categories is not None:
-        place = {label: i for i, label in enumerate(list(categories))}
+        place = {label: i for i, label in enumerate(categories)}
         order = np.argsort([place.get(label, len(place)) for label in arms.tolist()], kind="stable")
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))

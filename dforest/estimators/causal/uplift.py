@@ -9,6 +9,7 @@ import numpy as np
 
 from dforest.core.search.criteria import UPLIFT_CRITERIA
 from dforest.estimators.causal.averages import AverageEffects
+from dforest.estimators.causal.given import GivenRows
 from dforest.estimators.causal.uplift_parameters import UPLIFT_PARAMETERS
 from dforest.estimators.causal.uplift_predictions import UpliftPredictions
 from dforest.estimators.data.agreement import Partition
@@ -29,7 +30,7 @@ class Told(NamedTuple):
     numbers: np.ndarray
 
     @classmethod
-    def read(cls, y, treatment):
+    def read(cls, y=None, treatment=None):
         """Check what `fit` was given. Raises ValueError if it is not as described."""
         if y is None:
             raise ValueError("y=None: an uplift forest requires y to be passed, but the target y is None")
@@ -153,7 +154,7 @@ class UpliftForestClassifier(UpliftPredictions, ForestEstimator):
         ValueError
             If a parameter or the data are not as described; the estimator is then left as it was.
         """
-        return self._fit_partitions(lambda rank: [Partition(rank, X, (y, treatment), sample_weight, groups)])
+        return self._fit_partitions(lambda rank: [Partition(rank, X, {"y": y, "treatment": treatment}, sample_weight, groups)])
 
     def estimate_memory(self, X, y=None, treatment=None, sample_weight=None, groups=None):
         """Estimate how much memory `fit` will take.
@@ -176,12 +177,12 @@ class UpliftForestClassifier(UpliftPredictions, ForestEstimator):
         ValueError
             If a parameter or the data are not as `fit` would have them.
         """
-        return super().estimate_memory(X, (y, treatment), sample_weight, groups)
+        return super().estimate_memory(X, {"y": y, "treatment": treatment}, sample_weight, groups)
 
-    def _read(self, partitions):
+    def _read(self, partitions, ranks):
         """See `TreeEstimator`: labels are kept, and rows have numbers in their place."""
-        (partition,) = partitions
-        told = Told.read(*partition.y)
+        given = GivenRows(partitions, ranks)
+        told = Told.read(**given.told)
         if self.warm_start and "forest_" in vars(self):
             for name, own, before in (("treatment", told.arms, self.arms_), ("y", told.outcomes, self.outcomes_)):
                 if not np.array_equal(own, before):
@@ -189,7 +190,8 @@ class UpliftForestClassifier(UpliftPredictions, ForestEstimator):
                         f"{name} has the labels {own.tolist()}, but warm_start=True goes on with trees grown on {before.tolist()}"
                     )
         self.arms_, self.outcomes_ = told.arms, told.outcomes
-        return super()._read([partition._replace(y=told.numbers)])
+        parts = zip(partitions, given.parts(told.numbers), strict=True)
+        return super()._read([partition._replace(y=numbers) for partition, numbers in parts], ranks)
 
     def _make_criterion(self, objective, is_wide, n_draws):
         own = UPLIFT_CRITERIA[self.criterion](self.normalize, self.min_samples_treatment, self.smoothing)

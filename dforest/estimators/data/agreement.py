@@ -35,7 +35,8 @@ class Partition(NamedTuple):
         Where the rows come among those of all partitions: partitions are put in the order of these numbers, and those of equal
         number in the order of ranks.
     X, y, sample_weight, groups, offset : array-like
-        As for `fit`; estimators have `groups` or `offset`.
+        As for `fit`; estimators have `groups` or `offset`. Of estimators that are told more of rows, such as their treatments,
+        `y` is a dict of all of this, by name.
     group_sizes : array-like
         Of ranking, in place of `groups`: see `NAMES_OF_RANKING`.
     """
@@ -48,6 +49,13 @@ class Partition(NamedTuple):
     offset: object = None
     group_sizes: object = None
 
+    @classmethod
+    def of(cls, place, given):
+        """The partition at a place, of which `given` has what `fit` takes, by name."""
+        fields = {_FIELDS.get(name, name): value for name, value in given.items()}
+        beside = {name: fields.pop(name) for name in list(fields) if name not in cls._fields}
+        return cls(place, **(fields | {"y": {"y": fields.get("y"), **beside}} if beside else fields))
+
     def read(self):
         """This partition with X as a `Table`, and arrays of a device copied to the host."""
         place, X, *arrays = self
@@ -55,6 +63,7 @@ class Partition(NamedTuple):
 
 
 NAMES_OF_RANKING = {"groups": "qid", "group_sizes": "group"}  # by what a `Partition` calls them, arguments of `fit`
+_FIELDS = {name: field for field, name in NAMES_OF_RANKING.items()}
 
 
 def digest_of_rows(ranks, parts, numbers=None):

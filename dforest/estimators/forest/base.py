@@ -196,7 +196,7 @@ class TreeEstimator(TreeModel):
             model._validate_params()
             partitions = partitions_of(ranks.rank)
             places, device = places_of_fit(model, partitions, ranks)
-            partitions, plan = model._read(partitions), model._plan()
+            partitions, plan = model._read(partitions, ranks), model._plan()
             rows = model._prepared_rows(partitions, plan, places, ranks)
             tasks = FitTasks(model, "tree", partitions[0]._replace(X=partitions[0].X.given), ranks)
             plan.seed = tasks.agree(model._seed(plan))
@@ -213,8 +213,8 @@ class TreeEstimator(TreeModel):
         """The `Communicator` of the ranks that fit together."""
         return communicator()
 
-    def _read(self, partitions):
-        """The partitions that `fit` was given, with X as a `Table` and y as the target reads it, on the host."""
+    def _read(self, partitions, ranks):
+        """The partitions that `fit` was given, with X as a `Table` and y as the target reads it, on the host. A collective."""
         return [partition.read() for partition in self._target.read(self, partitions)]
 
     def _prepared_rows(self, partitions, plan, places, ranks):

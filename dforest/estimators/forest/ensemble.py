@@ -379,7 +379,7 @@ class ForestEstimator(CallbackSupportMixin, TreeEstimator, Forest):
 
     def __len__(self):
         """Return the number of trees of the fitted forest."""
-        return len(self.estimators_)
+        return self.n_estimators_
 
     def __getitem__(self, index):
         """Return the tree of an index, or a list of trees for a slice, of `estimators_`."""

@@ -66,7 +66,7 @@ def estimate_memory(self, X, y=None, sample_weight=None, groups=None):
     with model._communicator().together() as ranks:
         partitions = [Partition(ranks.rank, X, y, sample_weight, groups)]
         places, device = places_of_fit(model, partitions, ranks)
-        partitions, plan = model._read(partitions), model._plan()
+        partitions, plan = model._read(partitions, ranks), model._plan()
         rows = model._prepared_rows(partitions, plan, places, ranks)
         splitter = model._configured_splitter(model.n_features_in_)
         plan.seed = ranks.first(model._seed(plan))
