@@ -3,15 +3,35 @@
 The shard (`dforest.engines.device.shard.ForestShard`) has the draws of the trees; `dforest.engines.driver` has the loop.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dforest.core.class_lists import ClassLists
 from dforest.core.search.feature_order import FeatureOrder
 from dforest.engines.driver import Driver
-from dforest.rules import arrays, outputs
+from dforest.rules import arrays, effects, outputs
 from dforest.rules.records import record
 
 MIN_AHEAD = 16  # nodes of a tree that are divided at once, if there are as many
+
+
+class NodeTargets(NamedTuple):
+    """What is known of the targets of nodes, if there are several outputs; else both are None.
+
+    Attributes
+    ----------
+    outputs : ndarray of shape (n_nodes, n_outputs), dtype df_output, or None
+    effects : ndarray of shape (n_nodes, n), dtype float64, or None
+        As of `ForestShard.effects`.
+    """
+
+    outputs: np.ndarray | None
+    effects: np.ndarray | None = None
+
+    def of(self, nodes):
+        """Those of some of the nodes."""
+        return NodeTargets(*(None if known is None else known[nodes] for known in self))
 
 
 class ForestDriver(Driver):
@@ -98,26 +118,34 @@ class ForestDriver(Driver):
         return None if self.layout.outputs is None else np.tile(self.layout.outputs, (n_nodes, 1))
 
     def _open(self, open_nodes):
-        """(statistics, outputs, whether they are leaves) of large nodes; nodes that need other scales of targets get them."""
+        """(statistics, `NodeTargets`, whether they are leaves) of large nodes; those that need other scales get them."""
         self._requantise_weights(open_nodes)
-        of_outputs, scales_targets = self._unscaled(len(open_nodes)), self.layout.objective.scales_targets
-        if of_outputs is not None:
-            totals, is_pure = self._scale_outputs(open_nodes, of_outputs, scales_targets)
+        targets, scales_targets = NodeTargets(self._unscaled(len(open_nodes))), self.layout.objective.scales_targets
+        if self.layout.effects is not None:
+            targets = targets._replace(effects=self.shard.effects(open_nodes))
+        if targets.outputs is not None:
+            totals, is_pure = self._scale_outputs(open_nodes, targets, scales_targets)
         else:
             totals, extents = self.shard.add_up(open_nodes, None)
             is_pure = self._rescale(open_nodes, totals, extents) if scales_targets else arrays.have_one_class(totals)
         is_leaf = is_pure | arrays.are_leaves(self.limits, open_nodes, totals)
         if self.rules.impurity_threshold > 0.0:
             is_leaf |= arrays.are_pure_enough(self.limits, self._impurities(open_nodes, totals))
-        return totals, of_outputs, is_leaf
+        return totals, targets, is_leaf
 
-    def _scale_outputs(self, open_nodes, of_outputs, scales_targets):
+    def _scale_outputs(self, open_nodes, targets, scales_targets):
         """Give the outputs of nodes scales of their own, and say all else that is known of them: (statistics, which are pure)."""
         number = self.layout.criterion_number
         if scales_targets:
-            outputs.scale(number, self.shard.target_extents(open_nodes), of_outputs)
-        totals, _ = self.shard.add_up(open_nodes, of_outputs)
-        open_nodes["scale"]["exponent"], is_pure = outputs.measure(number, self.layout.is_wide, totals, of_outputs)
+            extents = self.shard.target_extents(open_nodes, targets.effects)
+            outputs.scale(number, extents, targets.outputs)
+            if targets.effects is not None:  # what bounds cuts has no part in scores
+                n_scored = effects.scored(self.layout.effects)
+                bounds, lowest = targets.outputs[:, n_scored:], extents[:, n_scored:, 0]
+                bounds["scale"]["centre"] = np.where(bounds["is_pure"], lowest, bounds["scale"]["centre"])
+                bounds["is_pure"] = 1
+        totals, _ = self.shard.add_up(open_nodes, *targets)
+        open_nodes["scale"]["exponent"], is_pure = outputs.measure(number, self.layout.is_wide, totals, targets.outputs)
         return totals, is_pure
 
     def _rescale(self, open_nodes, totals, extents):
@@ -145,19 +173,17 @@ class ForestDriver(Driver):
         return words[:, objective.leaf_words["leaf_impurity"]].copy().view(np.float64)[:, 0]
 
     def evaluate(self, nodes, parents):
-        totals, of_outputs, is_leaf = self._open(nodes)
+        totals, targets, is_leaf = self._open(nodes)
         cuts = np.zeros(len(nodes), record("df_split"))
         cuts["feature"] = -1
         subsets = np.zeros((len(nodes), self.layout.subset_words), np.uint64)
-        cuts[~is_leaf], subsets[~is_leaf] = self._search(
-            nodes[~is_leaf], totals[~is_leaf], None if of_outputs is None else of_outputs[~is_leaf]
-        )
+        cuts[~is_leaf], subsets[~is_leaf] = self._search(nodes[~is_leaf], totals[~is_leaf], targets.of(~is_leaf))
         scores = cuts["score"].copy()
         units = arrays.absolute_exponents(self.layout.criterion_number, nodes["scale"]["exponent"], nodes["weight_shift"])
         cuts["feature"][~arrays.decrease_enough(self.limits, scores, units, nodes["root_weight"])] = -1
         return {"cut": cuts, "score": scores, "unit": units, "subset": subsets}
 
-    def _search(self, open_nodes, totals, of_outputs):
+    def _search(self, open_nodes, totals, targets):
         """The best cut of each node, as `df_split`, and its subset; feature -1 where there is none."""
         splitter, p = self.splitter, self.n_features
         cuts = np.zeros(len(open_nodes), record("df_split"))
@@ -172,9 +198,8 @@ class ForestDriver(Driver):
             for begin in range(0, len(nodes), size):
                 some = nodes[begin : begin + size]
                 seeds, node_keys = (np.ascontiguousarray(open_nodes[name][some]) for name in ("seed", "key"))
-                outputs_of_some = None if of_outputs is None else of_outputs[some]
                 features = self.order.draw_each(seeds, node_keys, tried, n)
-                found, found_subsets = self._try(open_nodes[some], totals[some], outputs_of_some, features)
+                found, found_subsets = self._try(open_nodes[some], totals[some], targets.of(some), features)
                 counts = (found["is_constant"] == 0) | (not splitter.skip_constant_features)
                 is_first = counted[some, None] + np.cumsum(counts, axis=1) - counts < splitter.max_features
                 counted[some] += counts.sum(axis=1)
@@ -193,11 +218,11 @@ class ForestDriver(Driver):
             n = min(missing if missing > 0 else max(self.shard.extra_features, tried), p - tried)
         return cuts, subsets
 
-    def _try(self, open_nodes, totals, of_outputs, features):
+    def _try(self, open_nodes, totals, targets, features):
         """The best cuts of some features of each node: `df_split`s of the shape of `features`, and their subsets."""
         ranges = self.shard.key_ranges(open_nodes, features) if self.layout.has_keys else None
-        histograms = self.shard.count(open_nodes, features, ranges, of_outputs)
-        return self.shard.find_cuts(open_nodes, totals, of_outputs, features, ranges, histograms)
+        histograms = self.shard.count(open_nodes, features, ranges, *targets)
+        return self.shard.find_cuts(open_nodes, totals, targets.outputs, features, ranges, histograms)
 
     def describe(self, numbers, feature):
         nodes, cuts = _grown(self.table["node"][numbers]), self.table["cut"][numbers]

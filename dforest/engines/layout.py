@@ -9,6 +9,7 @@ from dforest.core.grow.label_order import places_of_ranks
 from dforest.core.sampling import WithLabelOrder
 from dforest.core.search.criteria import OF_KERNELS, name_of
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
+from dforest.core.search.heterogeneity import Heterogeneity
 from dforest.core.search.splitter import HistSplitter, RandomHistSplitter
 from dforest.engines.nodes import Nodes
 from dforest.rules import arrays
@@ -65,6 +66,8 @@ class Layout:
         Of a statistic.
     is_wide : bool
         Whether sums of targets have two words.
+    effects : ndarray of shape (1,), dtype df_effect_rules, or None
+        How trees tell rows apart by effects, if they do: see rules/effects.h.
     outputs : ndarray of shape (n_outputs,), dtype df_output, or None
         The words of several outputs; without scales, by which all targets are 0.
     n_leaf_words : int
@@ -96,7 +99,9 @@ class Layout:
     def __init__(self, problem):
         columns, criterion = problem.columns, kernel_criterion(problem)
         self.criterion = name_of(criterion)
-        self.criterion_number = constants()[f"DF_{self.criterion.upper()}"]
+        self.effects = _effects_of(criterion)
+        scores_by = self.criterion if self.effects is None else "squared_error"
+        self.criterion_number = constants()[f"DF_{scores_by.upper()}"]
         self.objective = problem.objective
         self.n_words, self.is_wide = criterion.n_words, criterion.is_wide
         self.outputs = _outputs_of(criterion)
@@ -130,7 +135,8 @@ class Layout:
 
     @property
     def n_outputs(self):
-        return self.objective.n_outputs
+        """Outputs that are scored, or bound cuts."""
+        return 1 if self.outputs is None else len(self.outputs)
 
     def with_words(self, feature):
         """Which nodes keep words, given the features they test: ndarray of int64."""
@@ -170,9 +176,19 @@ class Layout:
 
 def _outputs_of(criterion):
     """The words of each output of a criterion, `df_output`s; None: there is one."""
-    if criterion.n_outputs == 1:
+    if criterion.n_outputs == 1 and not isinstance(criterion, Heterogeneity):
         return None
     outputs = np.zeros(criterion.n_outputs, record("df_output"))
     outputs["n_words"] = [part.n_words - 2 for part in criterion.parts]
     outputs["first"] = 2 + np.cumsum(outputs["n_words"]) - outputs["n_words"]
     return outputs
+
+
+def _effects_of(criterion):
+    """The rules of effects of a criterion; None: it scores no effects."""
+    if not isinstance(criterion, Heterogeneity):
+        return None
+    rules = np.zeros(1, record("df_effect_rules"))
+    for name in rules.dtype.names:
+        rules[name] = getattr(criterion, name)
+    return rules

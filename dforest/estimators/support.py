@@ -12,7 +12,7 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 from dforest.config import queue_of
-from dforest.core.search.criteria import OF_KERNELS
+from dforest.core.search.criteria import EFFECT_CRITERIA, OF_KERNELS
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.data.fits import instance_of
 from dforest.estimators.kinds import BoostedTrees, CausalTrees, SurvivalTrees, UpliftTrees
@@ -285,10 +285,11 @@ FEATURES = {
 }  # fmt: skip
 
 _EVERYWHERE = PLACES
+NAMES_OF_KERNELS = [name for name in OF_KERNELS if name not in EFFECT_CRITERIA]  # that users may choose
 
 REFUSALS = [
     Refusal("own splitter", (DEVICE,), "it is no code for kernels", "built-in splitters", FORESTS),
-    Refusal("own criterion", (DEVICE,), "it is no code for kernels", ", ".join(OF_KERNELS), FORESTS),
+    Refusal("own criterion", (DEVICE,), "it is no code for kernels", ", ".join(NAMES_OF_KERNELS), FORESTS),
     Refusal("survival", (DEVICE, RANKS), "the log-rank test is no code for kernels", "estimators for classes or numbers",
             FORESTS),
     Refusal("preferred features", (DEVICE,), "features are drawn with equal chances there", "None", FORESTS),
@@ -299,8 +300,6 @@ REFUSALS = [
     Refusal("uplift", (DEVICE,), "divergences of arms are no code for kernels", "estimators for classes or numbers",
             FORESTS),
     Refusal("isolation, live votes", _EVERYWHERE, "outliers have no errors", "other callbacks", FORESTS),
-    Refusal("causal", (DEVICE,), "each node computes effects from all of its rows, for which there is no code there",
-            "estimators for classes or numbers", FORESTS),
     Refusal("causal, checkpoint", _EVERYWHERE, "what is expected of outcomes would be found anew with another seed",
             "an int as random_state", FORESTS),
     Refusal("causal, live votes", _EVERYWHERE, "effects have no errors that rows would tell", "other callbacks", FORESTS),

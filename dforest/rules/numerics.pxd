@@ -1,5 +1,5 @@
 """The arithmetic that decides a split; see numerics.h."""
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 cdef extern from "rules/numerics.h" nogil:
     ctypedef struct df_exact_sum:
@@ -8,6 +8,7 @@ cdef extern from "rules/numerics.h" nogil:
     df_exact_sum df_big_product(int64_t a, int64_t b)
     df_exact_sum df_big_sum(df_exact_sum a, df_exact_sum b)
     df_exact_sum df_big_difference(df_exact_sum a, df_exact_sum b)
+    df_exact_sum df_big_of(int64_t high, uint64_t low)
     df_exact_sum df_big_times(df_exact_sum a, int64_t b)
     int64_t df_big_floor(df_exact_sum a, int64_t b)
     void df_add_product(df_exact_sum* sum, int64_t a, int64_t b)

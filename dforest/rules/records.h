@@ -34,6 +34,16 @@ typedef struct {
     double min_weight;
 } df_leaf_rules;
 
+// What trees that tell rows apart by effects of treatments ask for: see effects.h.
+typedef struct {
+    int64_t n_outcomes, n_treatments; // from 1; of other trees 0
+    int64_t is_instrumental;
+    int64_t stabilizes;        // cuts are bounded by what follows
+    int64_t least;             // draws on each side of a cut with an instrument above the node's mean, and of others
+    double alpha;              // least share of an instrument's sum of squares on each side
+    double imbalance_penalty;
+} df_effect_rules;
+
 // What is the same for all nodes of a fit.
 typedef struct {
     int64_t n_features;
@@ -60,6 +70,7 @@ typedef struct {
     int64_t n_label_orders;    // of a tree, see df_label_orders
     int64_t n_label_ranks;     // of a tree's labels, of all columns and orders; 0: nodes order them
     df_limits limits;
+    df_effect_rules effects;
 } df_problem;
 
 typedef struct {

@@ -6,7 +6,8 @@ from functools import partial
 
 import numpy as np
 import pytest
-from helpers.device_forests import TUNINGS, differences, fit_there, random_fit, random_fit_of_outputs, standing_in
+from helpers.device_forests import TUNINGS, differences, fit_there, random_fit, random_fit_of_outputs, standing_in, tuned
+from helpers.treatments import random_forest, table
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 
@@ -69,6 +70,16 @@ def test_random_problems(where, seed):
     here = clone(estimator).fit(X, y, weight)
     for tuning in TUNINGS:
         assert differences(here, fit_there(estimator, X, y, weight, where, tuning)) == [], tuning
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(12))
+def test_effects(where, seed):
+    given, model = table(seed), random_forest(seed, 4)
+    here = clone(model).fit(**given)
+    with tuned(TUNINGS[seed % len(TUNINGS)]):
+        there = clone(model).set_params(device=where).fit(**given)
+    assert differences(here, there) == []
 
 
 @pytest.mark.parametrize("seed", range(12))

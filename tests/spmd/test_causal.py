@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from helpers.device_forests import differences
 from helpers.ranks import CUTS, Cut, sizes
+from helpers.treatments import ARMS, random_forest, table
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
@@ -14,37 +15,6 @@ from dforest import CausalForest, ExtraTreesRegressor, UpliftForestClassifier
 from dforest.config import config_context
 from dforest.estimators.data.agreement import Partition
 from dforest.spmd.threads import ThreadGroup
-
-ARMS = np.array(["none", "some", "much"])
-
-
-def table(seed, n=240):
-    """What a fit may be told of rows, by name: of one treatment, of arms, or with an instrument."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 4)).round(1)
-    X[rng.random(X.shape) < 0.05] = np.nan
-    given = {"X": X, "y": np.nan_to_num(X[:, 0]) * (rng.random(n) < 0.5) + rng.normal(size=n)}
-    kind = ["binary", "dose", "arms", "ordered arms", "instrument", "outcomes"][seed % 6]
-    number = rng.integers(0, 3, n)
-    given["treatment"] = {
-        "binary": number > 0,
-        "dose": rng.normal(size=n),
-        "arms": ARMS[number],
-        "ordered arms": pd.Series(pd.Categorical(ARMS[number], ARMS)),
-        "instrument": number.astype(float),
-        "outcomes": number % 2,
-    }[kind]
-    if kind == "instrument":
-        given["instrument"] = number + rng.normal(size=n)
-    if kind == "outcomes":
-        given["y"] = np.column_stack([given["y"], rng.normal(size=n)])
-    if seed % 4 == 1:
-        given["sample_weight"] = rng.random(n) * (rng.random(n) < 0.8)
-    if seed % 3 == 1:
-        given["groups"] = rng.integers(0, 30, n).astype(str)
-    if seed % 5 == 2:
-        given["y_hat"] = np.zeros(np.shape(given["y"]))
-    return given
 
 
 def fit_by_ranks(model, given, cut, size):
@@ -75,7 +45,7 @@ def test_causal_forests(seed):
     given = table(seed)
     outcomes = ExtraTreesRegressor(60, bootstrap="group" if "groups" in given else True)
     chosen = [{}, {"honest": False}, {"warm_start": True}, {"outcome_model": outcomes}][seed % 4]
-    model = CausalForest(24, method=["hist", "dense"][seed // 2 % 2], random_state=seed, **chosen)
+    model = random_forest(seed, 24).set_params(**chosen)
     if seed % 6 != 4 and seed % 4 == 0:
         model.set_params(min_samples_leaf="auto")
     one = clone(model).fit(**given)

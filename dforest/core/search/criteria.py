@@ -36,8 +36,9 @@ CRITERIA = CLASS_CRITERIA | NUMBER_CRITERIA | SURVIVAL_CRITERIA | ISOLATION_CRIT
 # What an object of a built-in class is called.
 NAMES = {kind: name for name, kind in reversed(CRITERIA.items())}
 
-# Those that level-wise engines have code for; DF_ and the name are their numbers in records.h.
-OF_KERNELS = ("gini", "entropy", "hellinger", "squared_error", "poisson", "absolute_error")
+# Those that level-wise engines have code for; DF_ and the name are their numbers in records.h, but for heterogeneity, which is
+# the squared error of columns that follow from effects.
+OF_KERNELS = ("gini", "entropy", "hellinger", "squared_error", "poisson", "absolute_error", "heterogeneity")
 
 
 def name_of(criterion):

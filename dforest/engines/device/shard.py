@@ -13,6 +13,7 @@ import numpy as np
 from dforest.engines.device.training import median_bytes, median_groups, target_order_bytes
 from dforest.engines.nodes import Subtrees
 from dforest.rules import arrays
+from dforest.rules import effects as effects_rules
 from dforest.rules.records import constants, record
 
 
@@ -176,7 +177,8 @@ class ForestShard(DeviceShard):
     Notes
     -----
     If the problem has several outputs, what is said of sums and cuts depends on the scales of a node's outputs: `outputs`, an
-    ndarray of shape (n_nodes, n_outputs), dtype df_output (`rules/outputs.h`). With one output it is None.
+    ndarray of shape (n_nodes, n_outputs), dtype df_output (`rules/outputs.h`). With one output it is None. Of trees for effects
+    the targets follow from those of the node: `effects`, as the method of this name returns them; of others it is None.
     """
 
     def __init__(self, training, seeds, counts, weights):
@@ -217,10 +219,10 @@ class ForestShard(DeviceShard):
         return draws, arrays.roots(drawn.sum(axis=1), seeds)
 
     def _there(self, outputs):
-        """The outputs of nodes on the device; None: there is one."""
+        """The outputs, or effects, of nodes on the device, or None."""
         return None if outputs is None else self.device.array(outputs)
 
-    def add_up(self, open_nodes, outputs):
+    def add_up(self, open_nodes, outputs, effects=None):
         """Sums over the draws of nodes.
 
         Returns
@@ -234,19 +236,36 @@ class ForestShard(DeviceShard):
         statistics = device.empty((n, self.layout.n_words), np.int64)
         extents = device.empty((n, 2), np.int32)
         n_bytes = 4 * int(t.problem["n_planes"])
-        self._run_in_memory("df_add_chunks", n, n_bytes, t.problem_there, t.y, self._there(outputs), self.records, there, n,
-                            statistics, extents)  # fmt: skip
+        self._run_in_memory("df_add_chunks", n, n_bytes, t.problem_there, t.y, self._there(outputs), self._there(effects),
+                            self.records, there, n, statistics, extents)  # fmt: skip
         totals = by_node(chunks, len(open_nodes), statistics.get(), np.add, 0)
         return totals, extremes_by_node(chunks, len(open_nodes), extents.get()).astype(np.int64)
 
-    def target_extents(self, open_nodes):
+    def target_extents(self, open_nodes, effects=None):
         """The least and the greatest exact target of nodes: ndarray of shape (n_nodes, n_outputs, 2), dtype float64.
 
         Regression only.
         """
-        n_outputs = self.layout.n_outputs
-        shape = n_outputs, 2
-        return extremes_by_node(*self._found("df_find_extents", open_nodes, shape, np.float64, self.training.y, n_outputs))
+        t, n_outputs = self.training, self.layout.n_outputs
+        if effects is None:
+            return self._extents(open_nodes, n_outputs, n_outputs)
+        given = t.problem_there, t.y, self._there(effects)
+        return extremes_by_node(*self._found("df_find_column_extents", open_nodes, (n_outputs, 2), np.float64, *given))
+
+    def _extents(self, open_nodes, stride, n_numbers):
+        """Those of the first numbers of rows of y, each of which has `stride`."""
+        given = self.training.y, stride, n_numbers
+        return extremes_by_node(*self._found("df_find_extents", open_nodes, (n_numbers, 2), np.float64, *given))
+
+    def effects(self, open_nodes):
+        """What is known of the effects in nodes (`rules/effects.h`): ndarray of shape (n_nodes, n), dtype float64."""
+        t, rules = self.training, self.layout.effects
+        n_read, n_moments = effects_rules.numbers_read(rules)
+        known = effects_rules.scale(rules, self._extents(open_nodes, n_moments, n_read))
+        shape, given = (1 + n_read * (1 + int(rules["n_treatments"][0])), 2), (t.problem_there, t.y, self._there(known))
+        chunks, _, sums = self._found("df_add_moments", open_nodes, shape, np.int64, *given)
+        effects_rules.solve(rules, chunks["node"].astype(np.int64), sums, known)
+        return known
 
     def requantise(self, open_nodes):
         """Give the draws of nodes integer targets by the scales that the nodes have now.
@@ -299,7 +318,7 @@ class ForestShard(DeviceShard):
                   self.device.array(features), n_tried, ranges)  # fmt: skip
         return extremes_by_node(chunks, len(open_nodes), ranges.get())
 
-    def count(self, open_nodes, features, ranges, outputs):
+    def count(self, open_nodes, features, ranges, outputs, effects=None):
         """Histograms of features in nodes.
 
         Parameters
@@ -324,8 +343,8 @@ class ForestShard(DeviceShard):
         together, n_local = t.features_at_once(lambda k: 4 * k * entries * planes + 8 * self.layout.n_words * self.tuning.n_items)
         together = min(together, n_tried)
         self._run_in_memory("df_add_histograms", n * -(-n_tried // together), n_local, t.problem_there, t.codes, t.y,
-                            self._there(outputs), self.records, there, n, features, drafts, n_tried, together,
-                            histograms)  # fmt: skip
+                            self._there(outputs), self._there(effects), self.records, there, n, features, drafts, n_tried,
+                            together, histograms)  # fmt: skip
         return histograms
 
     def find_cuts(self, open_nodes, totals, outputs, features, ranges, histograms):

@@ -7,6 +7,7 @@ import numpy as np
 
 from dforest.core.data import DataView
 from dforest.core.grow.label_order import LabelSums
+from dforest.core.search.heterogeneity import Heterogeneity
 from dforest.engines.device.coding import codes_there
 from dforest.engines.given import code_types
 from dforest.engines.layout import Layout
@@ -60,8 +61,9 @@ class Tuning:
 
 
 def subtree_up_to(problem, tuning):
-    """Records of the largest node whose subtree is grown by a group; with a limit on leaves -1: the driver knows their order."""
-    return -1 if problem.rules.max_leaf_nodes else tuning.subtree_up_to
+    """Records of the largest node whose subtree is grown by a group; -1: the driver grows all, in its order, or by effects."""
+    is_driven = problem.rules.max_leaf_nodes or isinstance(problem.criterion, Heterogeneity)
+    return -1 if is_driven else tuning.subtree_up_to
 
 
 def rows_of_codes(codes, dtype):
@@ -121,6 +123,8 @@ class Training:
         problem["code_bytes"] = max(column.codes.dtype.itemsize for column in stated.columns)
         problem["criterion"], problem["is_wide"] = layout.criterion_number, stated.criterion.is_wide
         problem["is_unit"], problem["is_bounded"] = stated.targets.weight is None, stated.monotonic_csts.any()
+        if layout.effects is not None:
+            problem["effects"] = layout.effects[0]
         problem["limits"] = stated.rules.limits(stated.n_rows)[0]
         dtype = np.dtype(f"u{int(problem['code_bytes'])}")
         self.codes = codes_there(stated.columns)

@@ -131,8 +131,8 @@ class RankForestShard(RankShard):
         if problem.rules.max_leaf_nodes:  # trees are shipped whole, or not at all
             self.subtree_up_to = -1 if (self.roots["n"] > ship_up_to).any() else int(self.roots["n"].max())
 
-    def add_up(self, open_nodes, outputs):
-        totals, extents = self.local.add_up(self.local_nodes(open_nodes), outputs)
+    def add_up(self, open_nodes, outputs, effects=None):
+        totals, extents = self.local.add_up(self.local_nodes(open_nodes), outputs, effects)
         if not self._has_classes and outputs is None:
             extents = extremes(self.ranks, extents)
         return self.ranks.sum(totals), extents
@@ -141,8 +141,8 @@ class RankForestShard(RankShard):
         self._label_ranks = ranks
         self.local.take_label_ranks(ranks)
 
-    def count(self, open_nodes, features, ranges, outputs):
-        histograms = self.local.count(self.local_nodes(open_nodes), features, ranges, outputs).get()
+    def count(self, open_nodes, features, ranges, outputs, effects=None):
+        histograms = self.local.count(self.local_nodes(open_nodes), features, ranges, outputs, effects).get()
         n_nodes, n_tried, *shape = histograms.shape
         return self.ranks.sum_scattered(histograms.reshape(n_nodes * n_tried, *shape))
 

@@ -1,10 +1,10 @@
 """Whole trees that are grown by their owners, which have the rows of all ranks.
 
 Some trees can't be grown from sums over rows: those of a splitter or a criterion that kernels lack, or with preferences among
-features that they lack, those by medians, and those that try a threshold between any two values. For these, each rank gets the
-codes and the targets of the rows of all ranks, once, and rows of X if the splitter looks at them. Of R ranks, rank r then
-grows the trees r, r + R, ... of a batch alone, from records that the other ranks send: rows are drawn and weighed where they
-are. Rows have the numbers, and records the order, that they have in one process, as splitters may look at both.
+features that they lack, those by medians or by effects, and those that try a threshold between any two values. For these, each
+rank gets the codes and the targets of the rows of all ranks, once, and rows of X if the splitter looks at them. Of R ranks,
+rank r then grows the trees r, r + R, ... of a batch alone, from records that the other ranks send: rows are drawn and weighed
+where they are. Rows have the numbers, and records the order, that they have in one process, as splitters may look at both.
 
 A `WholeTrees` owns the codes, targets and rows of all ranks.
 """
@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from dforest.core.search.dense import DenseSplitter
+from dforest.core.search.heterogeneity import Heterogeneity
 from dforest.engines.given import code_types, grow_given
 from dforest.engines.layout import has_kernels
 from dforest.engines.nodes import range_entries
@@ -22,7 +23,7 @@ from dforest.engines.ranks.shipping import collect
 
 def grows_whole(problem):
     """Whether ranks grow the trees of a `Problem` whole; histograms of all values would be longer than the codes of all rows."""
-    has_sums = has_kernels(problem) and problem.criterion.is_additive
+    has_sums = has_kernels(problem) and problem.criterion.is_additive and not isinstance(problem.criterion, Heterogeneity)
     return not has_sums or isinstance(problem.splitter, DenseSplitter)
 
 

@@ -83,7 +83,6 @@ DF_CALLED void df_count_outputs(const df_group &group, const df_problem *p, cons
     df_for(group, 0, n, [&](int64_t i) {
         const df_record record = records[i];
         const Code *row = codes + (int64_t) record.row * p->n_features;
-        const double *y = targets->y + (int64_t) record.row * p->n_outputs;
         const auto code_of = [&](int64_t f) {
             const Code given = row[features[f]];
             return drafts && drafts[f].is_used ? df_entry_of(drafts + f, given) : (int64_t) given;
@@ -95,7 +94,7 @@ DF_CALLED void df_count_outputs(const df_group &group, const df_problem *p, cons
                 df_set_flag(group, flags + f * df_flag_words(p), code);
         }
         for (int64_t o = 0; o < p->n_outputs; o++) {
-            const df_addend addend = df_addend_of(p, targets->outputs + o, y[o], &record);
+            const df_addend addend = df_addend_of(p, targets->outputs + o, df_exact_target(p, targets, record.row, o), &record);
             for (int64_t f = 0; f < n_features; f++)
                 addend.add(group, p, planes + f * stride + code_of(f) * p->n_planes);
         }

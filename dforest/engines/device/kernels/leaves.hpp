@@ -10,7 +10,7 @@ enum { DF_FEW_CLASSES = 4 };   // a pass over the draws for each, as all items w
 // it may be given, as a leaf has draws of other shards too: their weights are then left in two parts, words[1 + k] and high[k].
 //
 // IN given_shift : of fine integers, or NULL
-// OUT words : [n_words - 1] classes; [3 + n_outputs] otherwise; high : [n_words - 2] scratch, of classes with exact weights
+// OUT words : [n_words - 1] classes; [3 + df_numbers_of_row] otherwise, those of effects without an impurity; high : [n_words - 2] scratch, of classes with exact weights
 template <class Group>
 DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_grown *grown, const int32_t *given_shift,
                                 int64_t *words, int64_t *high)
@@ -70,8 +70,9 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
         });
         return;
     }
+    const int64_t n_values = df_numbers_of_row(p);
     if (n == 0) // draws of other shards
-        return df_for(group, 0, 3 + p->n_outputs, [&](int64_t k) { words[k] = 0; });
+        return df_for(group, 0, 3 + n_values, [&](int64_t k) { words[k] = 0; });
     int64_t total[4] = {0, 0, 0, 0};
     total[0] = sum_of([&](int64_t i) { return (int64_t) records[i].count; });
     total[1] = sum_of([&](int64_t i) { return records[i].count * weight_in_node(i); });
@@ -85,9 +86,9 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
         return records[i].count * (exact ? df_shifted_exact(&of_median, exact[records[i].row]) : (int64_t) records[i].weight);
     };
     double impurity = 0.0;
-    for (int64_t o = 0; o < p->n_outputs; o++) {
+    for (int64_t o = 0; o < n_values; o++) {
         const double *y = fit->y + o;
-        const int64_t stride = p->n_outputs;
+        const int64_t stride = n_values;
         const double lo = df_lowest_y(group, records, n, y, stride, 1.0), hi = -df_lowest_y(group, records, n, y, stride, -1.0);
         double value;
         if (df_has_medians(p))
@@ -98,7 +99,7 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
                 exact ? df_parts_value(weight) : (double) total[1], exact ? df_offset_bits(total[0]) : DF_LEAF_BITS, lo, hi);
         value = df_clip(value, grown->lower, grown->upper);
         df_once(group, [&] { memcpy(words + 2 + o, &value, sizeof value); });
-        if (lo == hi) // then there may be no scale
+        if (lo == hi || df_has_effects(p)) // then there may be no scale
             continue;
         df_output own;
         df_scale_output(&own, p->criterion, lo, hi);
@@ -116,13 +117,13 @@ DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_
         impurity += df_number_impurity(group, p, own.measure, own.exponent, total[1], n, target,
                                        [&](int64_t i) { return records[i].count * weight_in_node(i); });
     }
-    impurity = impurity / (double) p->n_outputs;
+    impurity = impurity / (double) n_values;
     df_once(group, [&] {
         words[0] = total[0];
         words[1] = total[1];
         if (exact)
             words[0] = df_finalize_weights(total[0], shift, &weight.low, &weight.high, 1, words + 1);
-        memcpy(words + 2 + p->n_outputs, &impurity, sizeof impurity);
+        memcpy(words + 2 + n_values, &impurity, sizeof impurity);
     });
 }
 

@@ -25,6 +25,7 @@
 
 #include "rules/categories.h"
 #include "rules/criteria.h"
+#include "rules/effects.h"
 #include "rules/ordered_keys.h"
 #include "rules/medians.h"
 #include "rules/node.h"
@@ -33,15 +34,23 @@
 #include "rules/weights.h"
 
 DF_INLINE bool df_has_classes(const df_problem *p) { return p->criterion < DF_SQUARED_ERROR; }
-DF_INLINE bool df_has_outputs(const df_problem *p) { return p->n_outputs > 1; }
+DF_INLINE bool df_has_effects(const df_problem *p) { return p->effects.n_treatments > 0; }
+DF_INLINE bool df_has_outputs(const df_problem *p) { return p->n_outputs > 1 || df_has_effects(p); }
+
+// The numbers of a row of y: its exact targets, or the moments from which those of effects follow.
+DF_INLINE int64_t df_numbers_of_row(const df_problem *p)
+{
+    return df_has_effects(p) ? df_effect_moments(&p->effects) : p->n_outputs;
+}
 
 // Whether cuts are scored by medians, which sums over draws do not tell: see medians.hpp.
 DF_INLINE bool df_has_medians(const df_problem *p) { return p->criterion == DF_ABSOLUTE_ERROR; }
 
 // The targets of a node's draws, of several outputs; of one output, nothing is read.
 typedef struct {
-    const double *y;           // [n_rows, n_outputs] exact targets, or class numbers
+    const double *y;           // [n_rows, df_numbers_of_row] exact targets, or class numbers; or moments
     const df_output *outputs;  // [n_outputs] of the node
+    const double *effects;     // what is known of those in the node (rules/effects.h); NULL: there are none
 } df_targets;
 
 #ifdef DF_ONE_ITEM
@@ -94,11 +103,21 @@ DF_INLINE int64_t df_join_limbs(const df_problem *p, const uint32_t *plane, int6
 
 #endif
 
-// The targets of the draws of one of some nodes. IN outputs : [n_nodes, n_outputs], or NULL
-DF_INLINE df_targets df_targets_of(const df_problem *p, const double *y, const df_output *outputs, int64_t node)
+// The targets of the draws of one of some nodes. IN outputs : [n_nodes, n_outputs], or NULL; effects : of each node, or NULL
+DF_INLINE df_targets df_targets_of(const df_problem *p, const double *y, const df_output *outputs, const double *effects,
+                                   int64_t node)
 {
-    const df_targets targets = {y, outputs + (outputs ? node * p->n_outputs : 0)};
+    const df_targets targets = {y, outputs + (outputs ? node * p->n_outputs : 0),
+                                effects + (effects ? node * df_effect_words(&p->effects) : 0)};
     return targets;
+}
+
+// An exact target of a row, or its class number, of one of several outputs.
+DF_INLINE double df_exact_target(const df_problem *p, const df_targets *targets, int64_t row, int64_t output)
+{
+    if (df_has_effects(p)) // which are not known yet where weights alone are added up
+        return !targets->effects ? 0.0 : df_effect_column(&p->effects, targets->effects, targets->y + row * df_effect_moments(&p->effects), output);
+    return targets->y[row * p->n_outputs + output];
 }
 
 // The integer target of a record, of an output of numbers.
@@ -106,7 +125,7 @@ DF_INLINE int32_t df_target_at(const df_problem *p, const df_record *record, con
 {
     if (!df_has_outputs(p))
         return record->target;
-    return df_quantised(&targets->outputs[output].scale, targets->y[(int64_t) record->row * p->n_outputs + output]);
+    return df_quantised(&targets->outputs[output].scale, df_exact_target(p, targets, record->row, output));
 }
 
 // A number that the compiler knows.
@@ -262,10 +281,11 @@ DF_CALLED void df_add_up_outputs(const df_group &group, const df_problem *p, con
                                  const df_targets *targets, uint32_t *entry)
 {
     df_for(group, 0, n, [&](int64_t i) {
-        const double *y = targets->y + (int64_t) records[i].row * p->n_outputs;
         df_add_size(group, p, entry, records + i);
-        for (int64_t o = 0; o < p->n_outputs; o++)
-            df_addend_of(p, targets->outputs + o, y[o], records + i).add(group, p, entry);
+        for (int64_t o = 0; o < p->n_outputs; o++) {
+            const double y = df_exact_target(p, targets, records[i].row, o);
+            df_addend_of(p, targets->outputs + o, y, records + i).add(group, p, entry);
+        }
     });
 }
 
@@ -350,11 +370,43 @@ DF_INLINE double df_prediction(const df_problem *p, const df_node *node, const i
     return df_mean_target(statistic, (int) p->is_wide, node->open_node.scale.centre, node->open_node.scale.exponent);
 }
 
+// The score of a cut that may leave too few of a treatment on a side, or be penalised: -1 if it is not allowed.
+DF_INLINE double df_stable_score(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total, double score)
+{
+    const df_effect_rules *rules = &p->effects;
+    const int64_t n_scored = df_effect_scored(rules);
+    const double w = (double) total[1];
+    double penalty = 0.0, sums[2][DF_EFFECT_BOUNDS];
+    for (int64_t k = 0; k < rules->n_treatments; k++) {
+        for (int64_t i = 0; i < DF_EFFECT_BOUNDS; i++) {
+            const df_output *own = node->outputs + n_scored + DF_EFFECT_BOUNDS * k + i;
+            const double origin = own->scale.centre + ldexp((double) own->measure.mean, -own->exponent);
+            for (int64_t side = 0; side < 2; side++) {
+                int64_t part[4];
+                df_output_part(own, side ? left : total, part);
+                sums[side][i] = df_effect_sum((double) part[1], df_offset_sum(part[2], part[3], part[1], own->measure.mean),
+                                              origin, ldexp(1.0, -own->exponent));
+            }
+        }
+        if (!df_effect_is_stable(rules, w, (double) total[0], (double) left[1], sums[0], sums[1], &penalty))
+            return -1.0;
+    }
+    if (penalty > 0.0) {
+        score -= df_effect_penalty(rules, penalty, w / (double) total[0],
+                                   df_score_exponent(p->criterion, node->open_node.scale.exponent));
+        return score > 0.0 ? score : -1.0;
+    }
+    return score;
+}
+
 // A score that is formed as a whole, and not as a fraction: by logarithms or roots, or of several outputs.
 DF_CALLED double df_plain_score(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)
 {
     if (df_has_outputs(p))
-        return df_outputs_score(node->outputs, p->n_outputs, p->criterion, (int) p->is_wide, left, total, p->n_words);
+    {
+        const double score = df_outputs_score(node->outputs, p->n_outputs, p->criterion, (int) p->is_wide, left, total, p->n_words);
+        return df_has_effects(p) && p->effects.stabilizes ? df_stable_score(p, node, left, total, score) : score;
+    }
     if (df_has_classes(p))
         return df_class_score(p->criterion, left, total, 2, p->n_words);
     return df_deviance_score(left, total, (int) p->is_wide, &node->measure);

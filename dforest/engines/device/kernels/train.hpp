@@ -58,11 +58,11 @@ DF_KERNEL df_write_draws(int64_t n_trees, int64_t n_rows, const uint32_t *counts
     }
 }
 
-// IN y : exact targets; outputs : [n_nodes, n_outputs], if there are several
+// IN y : exact targets, or moments; outputs : [n_nodes, n_outputs], if there are several; effects : of the nodes, if there are any
 // OUT statistics : [n_chunks, n_words]; extents : [n_chunks, 2] lowest and highest target of one output
-DF_KERNEL df_add_chunks(const df_problem *problem, const double *y, const df_output *outputs, const df_record *records,
-                        const df_chunk *chunks, int64_t n_chunks, int64_t *statistics, int32_t *extents, char *memory,
-                        int64_t n_bytes, DF_LOCAL)
+DF_KERNEL df_add_chunks(const df_problem *problem, const double *y, const df_output *outputs, const double *effects,
+                        const df_record *records, const df_chunk *chunks, int64_t n_chunks, int64_t *statistics,
+                        int32_t *extents, char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -71,7 +71,7 @@ DF_KERNEL df_add_chunks(const df_problem *problem, const double *y, const df_out
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
             df_clear(group, entry, p->n_planes);
-            const df_targets targets = df_targets_of(p, y, outputs, chunk.node);
+            const df_targets targets = df_targets_of(p, y, outputs, effects, chunk.node);
             df_add_up(group, p, records + chunk.first, chunk.n, &targets, entry);
             df_once(group, [&] { df_read_entry<0>(p, entry, statistics + c * p->n_words); });
             if (!df_scales_records(p))
@@ -85,20 +85,83 @@ DF_KERNEL df_add_chunks(const df_problem *problem, const double *y, const df_out
     }
 }
 
-// IN y : [n_rows, n_outputs]; OUT extents : [n_chunks, n_outputs, 2] lowest and highest exact target
-DF_KERNEL df_find_extents(const df_record *records, const df_chunk *chunks, int64_t n_chunks, const double *y, int64_t n_outputs,
-                          double *extents, DF_LOCAL)
+// IN y : [n_rows, stride]; OUT extents : [n_chunks, n_numbers, 2] lowest and highest of the first numbers of rows
+DF_KERNEL df_find_extents(const df_record *records, const df_chunk *chunks, int64_t n_chunks, const double *y, int64_t stride,
+                          int64_t n_numbers, double *extents, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
         for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
             const df_chunk chunk = chunks[c];
-            for (int64_t o = 0; o < n_outputs; o++) {
-                const double lo = df_lowest_y(group, records + chunk.first, chunk.n, y + o, n_outputs, 1.0);
-                const double hi = -df_lowest_y(group, records + chunk.first, chunk.n, y + o, n_outputs, -1.0);
+            for (int64_t o = 0; o < n_numbers; o++) {
+                const double lo = df_lowest_y(group, records + chunk.first, chunk.n, y + o, stride, 1.0);
+                const double hi = -df_lowest_y(group, records + chunk.first, chunk.n, y + o, stride, -1.0);
                 df_once(group, [&] {
-                    extents[2 * (c * n_outputs + o)] = lo;
-                    extents[2 * (c * n_outputs + o) + 1] = hi;
+                    extents[2 * (c * n_numbers + o)] = lo;
+                    extents[2 * (c * n_numbers + o) + 1] = hi;
+                });
+            }
+        }
+    }
+}
+
+// The columns of effects (rules/effects.h) as targets. OUT extents : [n_chunks, n_outputs, 2] lowest and highest
+DF_KERNEL df_find_column_extents(const df_record *records, const df_chunk *chunks, int64_t n_chunks, const df_problem *problem,
+                                 const double *y, const double *effects, double *extents, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const df_problem *p = problem;
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            const df_record *own = records + chunk.first;
+            const df_targets targets = df_targets_of(p, y, 0, effects, chunk.node);
+            for (int64_t o = 0; o < p->n_outputs; o++) {
+                const auto column = [&](int64_t i) { return df_exact_target(p, &targets, own[i].row, o); };
+                const auto opposite = [&](int64_t i) { return -column(i); };
+                const double lo = df_lowest_over(group, 0, chunk.n, column(0), column);
+                const double hi = -df_lowest_over(group, 0, chunk.n, opposite(0), opposite);
+                df_once(group, [&] {
+                    extents[2 * (c * p->n_outputs + o)] = lo;
+                    extents[2 * (c * p->n_outputs + o) + 1] = hi;
+                });
+            }
+        }
+    }
+}
+
+// What effects follow from, given the scales of what is read of the nodes' draws: exact sums in two words, the upper one first.
+//
+// OUT sums : [n_chunks, 1 + n_read + n_treatments * n_read, 2] of the draws' weight; of weight times integer; and of weight times
+// instrument times integer
+DF_KERNEL df_add_moments(const df_record *records, const df_chunk *chunks, int64_t n_chunks, const df_problem *problem,
+                         const double *y, const double *effects, int64_t *sums, DF_LOCAL)
+{
+    DF_EACH_GROUP(group)
+    {
+        const df_effect_rules *rules = &problem->effects;
+        const int64_t n_read = df_effect_read(rules), stride = df_effect_moments(rules);
+        const int64_t first = df_effect_first_instrument(rules), n = 1 + n_read * (1 + rules->n_treatments);
+        for (int64_t c = group.number; c < n_chunks; c += group.n_groups) {
+            const df_chunk chunk = chunks[c];
+            const df_record *own = records + chunk.first;
+            const double *node = effects + chunk.node * df_effect_words(rules);
+            const auto integer = [&](int64_t i, int64_t of) {
+                return (int64_t) df_effect_integer(node, of, y[(int64_t) own[i].row * stride + of]);
+            };
+            for (int64_t at = 0; at < n; at++) {
+                const int64_t k = (at - 1) / n_read - 1, of = (at - 1) % n_read;
+                const df_big sum = group.exact_sum([&](int64_t item) {
+                    df_exact_sum all = {0, 0};
+                    for (int64_t i = item; i < chunk.n; i += group.n_items) {
+                        const int64_t weight = (int64_t) own[i].count * own[i].weight;
+                        df_add_product(&all, weight, at == 0 ? 1 : k < 0 ? integer(i, of) : integer(i, first + k) * integer(i, of));
+                    }
+                    return all;
+                });
+                df_once(group, [&] {
+                    sums[2 * (c * n + at)] = df_big_high(sum);
+                    sums[2 * (c * n + at) + 1] = (int64_t) df_big_low(sum);
                 });
             }
         }
@@ -223,13 +286,13 @@ DF_INLINE void df_hand_over(const df_group &group, const df_problem *p, uint32_t
 
 // Add chunks to the histograms of their nodes, `n_together` features at a time: a group for each chunk and each pass.
 //
-// IN y, outputs : as of df_add_chunks; features : [n_nodes, n_tried]; drafts : [n_nodes, n_tried] or NULL
+// IN y, outputs, effects : as of df_add_chunks; features : [n_nodes, n_tried]; drafts : [n_nodes, n_tried] or NULL
 // INOUT histograms : [n_nodes, n_tried, max_entries, n_words]
 // Memory of the group: [n_together, max_entries, n_planes] of 32 bits, and n_items times n_words of 64
 DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const double *y, const df_output *outputs,
-                            const df_record *records, const df_chunk *chunks, int64_t n_chunks, const int32_t *features,
-                            const df_draft *drafts, int64_t n_tried, int64_t n_together, int64_t *histograms, char *memory,
-                            int64_t n_bytes, DF_LOCAL)
+                            const double *effects, const df_record *records, const df_chunk *chunks, int64_t n_chunks,
+                            const int32_t *features, const df_draft *drafts, int64_t n_tried, int64_t n_together,
+                            int64_t *histograms, char *memory, int64_t n_bytes, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
     {
@@ -242,7 +305,7 @@ DF_KERNEL df_add_histograms(const df_problem *problem, const char *codes, const 
             const df_chunk chunk = chunks[at / n_passes];
             const int64_t first = at % n_passes * n_together;
             const int64_t n = n_tried - first < n_together ? n_tried - first : n_together;
-            const df_targets targets = df_targets_of(p, y, outputs, chunk.node);
+            const df_targets targets = df_targets_of(p, y, outputs, effects, chunk.node);
             int64_t *to = histograms + (chunk.node * n_tried + first) * p->max_entries * p->n_words;
             df_count(group, p, codes, records + chunk.first, chunk.n, features + chunk.node * n_tried + first, n,
                      drafts ? drafts + chunk.node * n_tried + first : drafts, &targets, planes, (uint64_t *) 0);
@@ -328,7 +391,7 @@ DF_KERNEL df_order_node_targets(const df_problem *problem, const df_record *reco
         for (int64_t at = group.number; at < n_numbers * p->n_outputs; at += group.n_groups) {
             const int64_t number = numbers[at / p->n_outputs], output = at % p->n_outputs, first = open_nodes[number].first;
             const int64_t to = output * n_records + first;
-            const df_targets targets = df_targets_of(p, y, outputs, number);
+            const df_targets targets = df_targets_of(p, y, outputs, (const double *) 0, number);
             const df_target_order order = {rank + to, target + to, weight + to};
             df_order_targets(group, p, records + first, open_nodes[number].n, &targets, output, room.sort_keys,
                              room.other_sort_keys, room.counts, order);
