@@ -6,7 +6,8 @@ For new rows, the distribution of the outcome is known. So is the chance that it
 forest predicts (`predict_quantiles`, or the times at which a predicted survival function passes .95 and .05): 90 % would be right.
 Each line has the mean of this chance over rows, and the root of its mean squared distance from 90 %. Of means, which
 `predict_local_linear` and `predict_interval` find, it has the share of intervals of 95 % that hold them, and the root mean squared
-error. ± is a standard error over the repetitions. doc/intervals.md has what was found.
+error. ± is a standard error over the repetitions. doc/neighbours.md and doc/sampling.md have
+what was found.
 """
 
 import argparse
