@@ -94,7 +94,8 @@ def _check_effects(state, objective):
     _check_equal("_moments", state.get("_moments"), moments)
     if type(told) is not dict or told.keys() != {"y", "w", "z", "weight", "groups"}:
         raise TypeError(f"_observed is of the type {type(told).__name__}; in a fitted estimator it is a dict of arrays by name")
-    n_rows = state["_batches"][-1].n_rows
+    kept, batch = state.get("_training_data"), state["_batches"][-1]
+    n_rows = getattr(kept, "n_given", None) or batch.n_rows  # of all ranks
     arrays = [*(told[key] for key in ("y", "w", "z", "weight")), *(state.get(f"{key}_hat_") for key in ("y", "w", "z"))]
     for array in arrays:
         if array is not None and not (isinstance(array, np.ndarray) and array.dtype == np.float64 and np.isfinite(array).all()):

@@ -201,3 +201,14 @@ def test_what_is_refused(change, message):
     parameters = {name: value for name, value in change.items() if name not in given}
     with pytest.raises(ValueError, match=message):
         UpliftForestClassifier(**parameters).fit(**given | {name: value for name, value in change.items() if name in given})
+
+
+def test_the_first_category_is_the_control():
+    rng = np.random.default_rng(0)
+    X, number = rng.normal(size=(400, 3)), rng.integers(0, 2, 400)
+    y = rng.random(400) < 0.3 + 0.4 * number * (X[:, 0] > 0)
+    labels = pd.Series(pd.Categorical(np.array(["none", "mail"])[number], ["none", "mail"]))
+    found = dforest.UpliftForestClassifier(5, random_state=0).fit(X, y, treatment=labels)
+    assert found.arms_.tolist() == ["none", "mail"]
+    expected = dforest.UpliftForestClassifier(5, random_state=0).fit(X, y, treatment=number)
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))

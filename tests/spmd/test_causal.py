@@ -1,5 +1,6 @@
 """Causal and uplift forests of ranks are those of one process, to the byte: trees, expectations, and what follows."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -61,6 +62,7 @@ def test_causal_forests(seed):
         np.testing.assert_array_equal(own.predict(), one.predict())
         np.testing.assert_array_equal(own.predict_interval(), one.predict_interval())
         np.testing.assert_array_equal(own.predict(given["X"]), one.predict(given["X"]))
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(own)).predict(), one.predict())
         if one.arms_ is None and "instrument" not in given and not np.isnan(one.predict()[one._kept()]).any():
             assert own.average_effect() == one.average_effect()
 

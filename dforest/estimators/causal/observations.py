@@ -54,7 +54,7 @@ class Observations(NamedTuple):
         labels = _plain(given_values("treatment", treatment))
         arms = None
         if labels.dtype.kind in "OUST" and (labels.ndim == 1 or labels.shape[1:] == (1,)):
-            w, arms = _arms(labels.ravel(), categories_of(treatment) if categories is None else categories)
+            w, arms = _arms(labels, categories_of(treatment) if categories is None else categories)
         else:
             w = _columns("treatment", labels)
         z = None
@@ -177,26 +177,36 @@ def _columns(name, values):
     return numbers.reshape(len(numbers), -1)
 
 
-def _arms(labels, categories):
-    """(a column of 0 and 1 for each arm but the control, the labels of the arms, in the order of categories if there are any)."""
+def labels_and_numbers(name, values, categories=None):
+    """(labels of a column, ascending or in the order of categories; which of them each row has).
+
+    Raises ValueError if it is no column of two labels or more.
+    """
+    values = given_values(name, values)
+    if not isinstance(values, np.ndarray) or values.ndim not in (1, 2) or values.shape[1:] not in ((), (1,)):
+        raise ValueError(f"{name} has the shape {getattr(values, 'shape', None)}; allowed is a label for each row")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of classes that are many
-            arms, number = check_classes(labels)
+            labels, numbers = check_classes(values.ravel())
     except (ValueError, TypeError) as error:
-        raise ValueError(f"treatment: {error}") from None
+        raise ValueError(f"{name}: {error}") from None
+    if len(labels) < 2:
+        raise ValueError(f"{name} has the label {labels.tolist()[0]!r} alone; allowed are two labels or more")
     if categories is not None:
         place = {label: i for i, label in enumerate(categories)}
-        order = np.argsort([place.get(label, len(place)) for label in arms.tolist()], kind="stable")
+        order = np.argsort([place.get(label, len(place)) for label in labels.tolist()], kind="stable")
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
-        arms, number = arms[order], rank[number]
+        labels, numbers = labels[order], rank[numbers]
+    return labels, numbers
+
+
+def _arms(labels, categories):
+    """(a column of 0 and 1 for each arm but the control, which is the first one; the labels of the arms)."""
+    arms, number = labels_and_numbers("treatment", labels, categories)
     if len(arms) > MOST_ARMS:
         raise ValueError(f"treatment has {len(arms)} labels; allowed are up to {MOST_ARMS} arms")
-    if len(arms) < 2:
-        raise ValueError(
-            f"treatment has the label {arms.tolist()[0]!r} alone; allowed are two arms or more, of which the first is the control"
-        )
     return (number[:, None] == np.arange(1, len(arms))).astype(np.float64), arms
 
 

@@ -10,11 +10,10 @@ import numpy as np
 from dforest.core.search.criteria import UPLIFT_CRITERIA
 from dforest.estimators.causal.averages import AverageEffects
 from dforest.estimators.causal.given import GivenRows
+from dforest.estimators.causal.observations import labels_and_numbers
 from dforest.estimators.causal.uplift_parameters import UPLIFT_PARAMETERS
 from dforest.estimators.causal.uplift_predictions import UpliftPredictions
 from dforest.estimators.data.agreement import Partition
-from dforest.estimators.data.given import given_values
-from dforest.estimators.data.validation import check_classes
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.forest.ensemble import ForestEstimator
 from dforest.estimators.forest.tree import DecisionTreeClassifier
@@ -30,33 +29,22 @@ class Told(NamedTuple):
     numbers: np.ndarray
 
     @classmethod
-    def read(cls, y=None, treatment=None):
-        """Check what `fit` was given. Raises ValueError if it is not as described."""
+    def read(cls, y=None, treatment=None, categories=None):
+        """Check what `fit` was given, and the order of labels of the treatment, if there is one.
+
+        Raises ValueError if it is not as described.
+        """
         if y is None:
             raise ValueError("y=None: an uplift forest requires y to be passed, but the target y is None")
         if treatment is None:
             raise ValueError("treatment=None; an uplift forest needs the arm of each row")
         outcomes, outcome = labels_and_numbers("y", y)
-        arms, arm = labels_and_numbers("treatment", treatment)
+        arms, arm = labels_and_numbers("treatment", treatment, categories)
         if len(outcomes) > 2:
             raise ValueError(f"y has {len(outcomes)} different values; allowed are two")
         if len(arm) != len(outcome):
             raise ValueError(f"treatment has {len(arm)} rows, and y has {len(outcome)}; allowed are equal numbers")
         return cls(arms, outcomes, 2 * arm + outcome)
-
-
-def labels_and_numbers(name, values):
-    """(labels of a column, ascending; which of them each row has). Raises ValueError if it is no column of two labels or more."""
-    values = given_values(name, values)
-    if not isinstance(values, np.ndarray) or values.ndim not in (1, 2) or values.shape[1:] not in ((), (1,)):
-        raise ValueError(f"{name} has the shape {getattr(values, 'shape', None)}; allowed is a label for each row")
-    try:
-        labels, numbers = check_classes(values.ravel())
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
-    if len(labels) < 2:
-        raise ValueError(f"{name} has the label {labels.tolist()[0]!r} alone; allowed are two labels or more")
-    return labels, numbers
 
 
 @has_parameters("uplift forest", table=UPLIFT_PARAMETERS, max_features="sqrt", min_samples_leaf=50, honest=True)
@@ -137,7 +125,8 @@ class UpliftForestClassifier(UpliftPredictions, ForestEstimator):
         y : array-like of shape (n_rows,)
             Outcomes: two labels, of any type. Uplift is in the probability of the second one in their order: of 1 or True.
         treatment : array-like of shape (n_rows,)
-            The arm of each row: 0 and 1, booleans, or other labels, of which the first one in their order is the control.
+            The arm of each row: 0 and 1, booleans, or other labels, of which the first one in their order, or of a categorical
+            type in the order of its categories, is the control.
         sample_weight : array-like of shape (n_rows,), optional
             Weights of the rows, from 0 on; rows of weight 0 are left out before anything is drawn. None means that all weights
             are 1.
@@ -182,7 +171,7 @@ class UpliftForestClassifier(UpliftPredictions, ForestEstimator):
     def _read(self, partitions, ranks):
         """See `TreeEstimator`: labels are kept, and rows have numbers in their place."""
         given = GivenRows(partitions, ranks)
-        told = Told.read(**given.told)
+        told = Told.read(**given.told, categories=given.categories)
         if self.warm_start and "forest_" in vars(self):
             for name, own, before in (("treatment", told.arms, self.arms_), ("y", told.outcomes, self.outcomes_)):
                 if not np.array_equal(own, before):

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from dforest.core.effects import Moments
 from dforest.core.objective import EffectObjective
 from dforest.estimators.targets.numbers import Numbers
 
@@ -11,10 +10,10 @@ class Effects(Numbers):
     """The moments of rows, which a causal forest makes of outcomes, treatments and instruments: see `Observations`."""
 
     def objective(self, model, rows):
-        return EffectObjective(Moments(*model._moments))
+        return EffectObjective(model._moments)
 
     def encode_none(self, model):
-        return np.zeros((0, Moments(*model._moments).n))
+        return np.zeros((0, model._moments.n))
 
     def check_splitter(self, model, splitter):
         if splitter.has_own_leaves:
