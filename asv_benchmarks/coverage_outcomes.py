@@ -3,11 +3,10 @@
     python asv_benchmarks/coverage_outcomes.py --repetitions 100 --jobs 2
 
 For new rows, the distribution of the outcome is known. So is the chance that it lies between the quantiles .05 and .95 that a
-forest predicts (`predict_quantiles`, or the times at which a predicted survival function passes .95 and .05): 90 % would be right.
-Each line has the mean of this chance over rows, and the root of its mean squared distance from 90 %. Of means, which
-`predict_local_linear` and `predict_interval` find, it has the share of intervals of 95 % that hold them, and the root mean squared
-error. ± is a standard error over the repetitions. doc/neighbours.md and doc/sampling.md have
-what was found.
+forest predicts (`predict_quantiles`, or the times at which a predicted survival function passes .95 and .05): 90 % would be
+right. Each line has the mean of this chance over rows, and the root of its mean squared distance from 90 %. Of means, which
+`predict_local_linear` and `predict_interval` find, it has the share of intervals of 95 % that hold them, and the root mean
+squared error. ± is a standard error over the repetitions. doc/neighbours.md and doc/sampling.md have what was found.
 """
 
 import argparse
@@ -29,8 +28,10 @@ DESIGNS = {
     "no effect": (lambda X: np.zeros(len(X)), lambda X: np.ones(len(X))),
     "spread": (lambda X: np.zeros(len(X)), lambda X: 0.5 + 2 * X[:, 0]),
     "smooth": (lambda X: 4 * X[:, 0] + 2 * X[:, 1], lambda X: np.ones(len(X))),
-    "Friedman 1": (lambda X: 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4],
-                   lambda X: np.ones(len(X))),
+    "Friedman 1": (
+        lambda X: 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2 + 10 * X[:, 3] + 5 * X[:, 4],
+        lambda X: np.ones(len(X)),
+    ),
 }  # fmt: skip
 TIMES = {"no effect": lambda X: np.ones(len(X)), "smooth": lambda X: np.exp(2 * X[:, 0] + X[:, 1])}  # means
 
@@ -41,8 +42,10 @@ def of_quantiles(name, n, honest, n_trees, seed, n_jobs):
     random = np.random.default_rng([seed, 1])
     X, new = rows(n, random), rows(N_NEW, random)
     y = random.normal(mean(X), spread(X))
-    forest = RandomForestRegressor(n_trees, min_samples_leaf=5, max_features=0.5, bootstrap="subsample", max_samples=0.5,
-                                   honest=honest, keep_training_data=True, random_state=seed, n_jobs=n_jobs).fit(X, y)  # fmt: skip
+    forest = RandomForestRegressor(
+        n_trees, min_samples_leaf=5, max_features=0.5, bootstrap="subsample", max_samples=0.5, honest=honest,
+        keep_training_data=True, random_state=seed, n_jobs=n_jobs,
+    ).fit(X, y)  # fmt: skip
     low, high = forest.predict_quantiles(new, [0.05, 0.95]).T
     chance = norm.cdf(high, mean(new), spread(new)) - norm.cdf(low, mean(new), spread(new))
     return chance.mean(), np.square(chance - 0.9).mean()
@@ -68,8 +71,10 @@ def of_means(name, n, is_linear, n_trees, seed, n_jobs):
     random = np.random.default_rng([seed, 3])
     X, new = rows(n, random), rows(N_NEW, random)
     y = random.normal(mean(X), spread(X))
-    forest = RandomForestRegressor(n_trees, min_samples_leaf=5, max_features=0.5, bootstrap="subsample", honest=True,
-                                   ci_group_size=2, keep_training_data=True, random_state=seed, n_jobs=n_jobs).fit(X, y)  # fmt: skip
+    forest = RandomForestRegressor(
+        n_trees, min_samples_leaf=5, max_features=0.5, bootstrap="subsample", honest=True, ci_group_size=2,
+        keep_training_data=True, random_state=seed, n_jobs=n_jobs,
+    ).fit(X, y)  # fmt: skip
     if is_linear:
         found, error = forest.predict_local_linear(new, range(5), return_std=True)
     else:

@@ -276,7 +276,8 @@ class CausalForest(_OnWorkers, dforest.CausalForest):
             categories of a column. They may be sparse matrices of SciPy, as blocks of a dask array too.
         y, treatment, instrument, sample_weight, groups, y_hat, w_hat, z_hat : dask array, series or dataframe, or list of delayed
             What `dforest.CausalForest` is told of the rows, each in the same number of partitions as X, with the same numbers of
-            rows. Treatments that are labels may differ from partition to partition, but not in the order of categories.
+            rows. A partition need not have all labels of the treatment; if they are of a categorical type, all partitions have
+            the same categories.
         client : distributed.Client, optional
             Client of the cluster, not an asynchronous one. None means the client that was made last.
 

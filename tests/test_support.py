@@ -289,6 +289,7 @@ def fit_at(place, make, given):
     """The fitted models of a place, and the rows that each has."""
     if place != RANKS:
         return [(fitted(make("sycl" if place == DEVICE else None), given), slice(None))]
+
     def fit(communicator):
         pieces = [(i, slice(*CUT.edges[i : i + 2])) for i in np.flatnonzero(CUT.owner == communicator.rank)]
         own = [Partition.of(i, {name: values[rows] for name, values in given.items()}) for i, rows in pieces]

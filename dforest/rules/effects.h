@@ -7,15 +7,15 @@
  *
  *     (instrument - mean) (outcome - mean - (treatments - means) effects)
  *
- * in the units of the moments, for K = 1; for several treatments the instruments are multiplied by the inverse of their covariance
- * with the treatments, and by the range of the treatment. Then, if cuts are to be stable, DF_EFFECT_BOUNDS columns of each
- * instrument: its distance d from the mean, d * d, and whether d is above 0.
+ * in the units of the moments, for K = 1; for several treatments the instruments are multiplied by the inverse of their
+ * covariance with the treatments, and by the range of the treatment. Then, if cuts are to be stable, DF_EFFECT_BOUNDS columns of
+ * each instrument: its distance d from the mean, d * d, and whether d is above 0.
  *
  * Columns are floats that depend on the node and on the row. They are targets of several outputs, by squared error; those which
  * bound cuts take no part in scores. Formulas: S. Athey, J. Tibshirani, S. Wager, "Generalized random forests", Annals of
  * Statistics 47(2), 2019, sections 2.3, 6 and 7.
  *
- * What is known of a node is an array of doubles: df_effect_scale says where its parts are. */
+ * What is known of a node is an array of doubles: df_effect_words says what its parts are. */
 #ifndef DFOREST_RULES_EFFECTS_H
 #define DFOREST_RULES_EFFECTS_H
 
@@ -186,8 +186,8 @@ static inline double df_effect_column(const df_effect_rules *rules, const double
 #undef DF_DISTANCE
 }
 
-/* The sum of weight times a column over some draws, given their weight and the sum of the column's integers less their mean in the
- * node, rounded down. IN origin, unit : what that mean, and an integer, stand for */
+/* The sum of weight times a column over some draws, given their weight and the sum of the column's integers less their mean in
+ * the node, rounded down. IN origin, unit : what that mean, and an integer, stand for */
 static inline double df_effect_sum(double weight, double around, double origin, double unit) {
     return weight * origin + around * unit;
 }

@@ -12,7 +12,7 @@ from helpers.treatments import ARMS, random_forest, table
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
-from dforest import CausalForest, ExtraTreesRegressor, UpliftForestClassifier
+from dforest import CausalForest, ExtraTreesRegressor, RandomForestRegressor, UpliftForestClassifier
 from dforest.config import config_context
 from dforest.estimators.data.agreement import Partition
 from dforest.spmd.threads import ThreadGroup
@@ -115,10 +115,15 @@ def halves(seed, **others):
         (0, {"treatment": ARMS[np.arange(120) % 2]}, "treatment holds labels of the types bool, str"),
         (
             3, {"treatment": pd.Series(pd.Categorical(ARMS[np.arange(120) % 3], ARMS[::-1]))},
-            r"treatment has the categories \['none', 'some', 'much'\] in one partition, but \['much', 'some', 'none'\] in",
+            r"treatment has the categories \['none', 'some', 'much'\] in one partition, but the categories \['much', 'some'",
         ),
+        (
+            3, {"treatment": ARMS[np.arange(120) % 3]},
+            r"treatment has the categories \['none', 'some', 'much'\] in one partition, but no categorical type in another",
+        ),
+        (0, {"y": 3.0}, r"y has the shape \(\); allowed are dense arrays with a value for each row"),
         (0, {"y": None}, "y=None; allowed is an outcome for each row"),
-        (1, {"sample_weight": None}, "sample_weight is given in some partitions"),
+        (1, {"sample_weight": None}, "whether there is sample_weight is True on rank 0, but False on rank 1"),
     ],
 )  # fmt: skip
 def test_partitions_that_are_told_of_different_things(seed, others, message):
@@ -146,3 +151,58 @@ def test_only_the_first_rank_warns():
         warnings.simplefilter("always")
         told_by_ranks(*parts)
     assert len([one for one in told if "have an expected share" in str(one.message)]) == 1
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [("outcome_model", ExtraTreesRegressor(60, bootstrap=True)), ("treatment_model", LinearRegression()), ("alpha", 0.1)],
+)
+def test_ranks_that_ask_for_different_things(name, value):
+    def fit(communicator):
+        model = CausalForest(4, random_state=0).set_params(**{name: value} if communicator.rank else {})
+        partition = Partition.of(communicator.rank, halves(0)[communicator.rank])
+        with config_context(communicator=communicator):
+            model._fit_partitions(lambda rank: [partition])
+
+    for error in ThreadGroup(2).run(fit):
+        assert isinstance(error, ValueError) and f"{name} is " in str(error) and "allowed is one for all ranks" in str(error)
+
+
+def test_ranks_of_which_one_goes_on():
+    alone = CausalForest(4, warm_start=True, random_state=0).fit(**table(0))
+
+    def fit(communicator):
+        model = CausalForest(4, warm_start=True, random_state=0) if communicator.rank else alone
+        partition = Partition.of(communicator.rank, halves(0)[communicator.rank])
+        with config_context(communicator=communicator):
+            model.set_params(n_estimators=6)._fit_partitions(lambda rank: [partition])
+
+    for error in ThreadGroup(2).run(fit):
+        assert isinstance(error, ValueError) and "the digest of the forest that there is" in str(error)
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_memory_of_ranks_is_estimated(seed):
+    """A rank may have no row, or lack an arm."""
+    given = table(seed)
+    order = np.argsort(given["treatment"], kind="stable")
+    given = {name: value[order] for name, value in given.items()}
+
+    def estimate(communicator):
+        rows = [slice(0, 0), slice(0, 100), slice(100, 240)][communicator.rank]
+        with config_context(communicator=communicator):
+            return random_forest(seed).estimate_memory(**{name: value[rows] for name, value in given.items() if name != "y_hat"})
+
+    for found in ThreadGroup(3).run(estimate):
+        assert found.total > 0
+
+
+def test_a_fit_of_ones_own_is_called():
+    class Own(RandomForestRegressor):
+        def fit(self, X, y, sample_weight=None, groups=None):
+            CALLS.append(len(X))
+            return super().fit(X, y, sample_weight, groups)
+
+    CALLS = []
+    CausalForest(4, outcome_model=Own(60, max_samples=0.5), random_state=0).fit(**table(0))
+    assert CALLS == [240]

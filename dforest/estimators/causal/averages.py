@@ -174,7 +174,7 @@ class AverageEffects:
         X, encoded = self._encoded()
         model = self._nuisance_forest().set_params(**encoded)
         told = self._of_kept("weight"), self._of_kept("groups")
-        rows = GivenRows([Partition(0, X, target)], ALONE)  # every rank has all rows
+        rows = GivenRows(self, [Partition(0, X, target)], ALONE)  # every rank has all rows
         return expected(name, model, rows, target[:, None], *told, self.cv, int(self.forest_.seed % 2**31))[:, 0]
 
     def _debiasing(self, rows):

@@ -5,6 +5,7 @@ then grown like those of several outputs, by a criterion of their own (`dforest.
 moments, from which effects follow (`dforest.core.effects`).
 """
 
+from copy import copy
 from dataclasses import replace
 from numbers import Real
 
@@ -100,6 +101,7 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
     _target = Effects()
     _tree_class = DecisionTreeRegressor
     _candidates = CANDIDATES
+    _expects_means = False  # in place of what models expect, where these would take too long
 
     # Parameters of other forests, with the values that they have here.
     criterion = "heterogeneity"
@@ -177,15 +179,14 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
         ValueError
             As `fit` does.
         """
+        model = copy(self)
+        model._expects_means = True
         told = {"y": y, "treatment": treatment, "instrument": instrument}
-        found = Observations.read(**told)
-        for name, own in (("y_hat", found.y), ("w_hat", found.w), ("z_hat", found.z)):
-            told[name] = None if own is None else np.broadcast_to(own.mean(axis=0), own.shape)
-        return super().estimate_memory(X, told, sample_weight, groups)
+        return super(CausalForest, model).estimate_memory(X, told, sample_weight, groups)
 
     def _read(self, partitions, ranks):
         """See `TreeEstimator`: what is expected is taken off. Each rank knows of all rows what there is beside X."""
-        given = GivenRows(partitions, ranks)
+        given = GivenRows(self, partitions, ranks, ("sample_weight", "groups"))
         told, seed = Observations.read(**given.told, categories=given.categories), ranks.first(self._nuisance_seed())
         weight, groups = told.weights_of(given.sample_weight), told.groups_of(given.groups)
         kept = np.ones(len(told.y), bool) if weight is None else weight > 0
@@ -209,6 +210,9 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
             if own is None or own_hat is not None:
                 found[name] = own_hat
                 continue
+            if self._expects_means:
+                found[name] = np.broadcast_to(own.mean(axis=0), own.shape)
+                continue
             model = self._nuisance_forest(honest=name != "outcome_model") if model is None else model
             found[name] = expected(name, model, given, own, weight, groups, self.cv, seed)
         self.y_hat_, self.w_hat_, self.z_hat_ = found.values()
@@ -222,8 +226,7 @@ class CausalForest(AverageEffects, NeighbourMixin, EffectPredictions, ForestEsti
             raise ValueError("y and treatment have products that are beyond the range of float64; rescale them")
         if ranks.rank == 0:
             told.warn_of_overlap(self.w_hat_, self.z_hat_, kept)
-        parts = zip(partitions, *map(given.parts, (moments, weight, groups)), strict=True)
-        return super()._read([own._replace(y=y, sample_weight=w, groups=g) for own, y, w, g in parts], ranks)
+        return super()._read(given.partitions_with(y=moments, sample_weight=weight, groups=groups), ranks)
 
     def _known(self, told, observed):
         """What a fit is told, with the expectations of the fit that it goes on from. Raises ValueError if rows are others."""

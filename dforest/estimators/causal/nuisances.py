@@ -61,10 +61,12 @@ def _of_column(name, model, given, y, weight, groups, n_folds, seed, kept):
         return y.copy()
     if isinstance(model, Forest) and getattr(model, "bootstrap", False) not in (False, "auto"):
         model = clone(model).set_params(oob_score=True)
-        parts = zip(given.partitions, *map(given.parts, (y, weight, groups)), strict=True)
-        partitions = [own._replace(y=of_y, sample_weight=w, groups=g) for own, of_y, w, g in parts]
-        with config_context(communicator=given.ranks):
-            model._fit_partitions(lambda rank: partitions)
+        if given.is_divided:
+            with config_context(communicator=given.ranks):
+                partitions = given.partitions_with(y=y, sample_weight=weight, groups=groups)
+                model._fit_partitions(lambda rank: partitions)
+        else:
+            model.fit(given.partitions[0].X, y, weight, **({} if groups is None else {"groups": groups}))
         found = given.of_all(model.oob_prediction_)
         unseen = np.isnan(found)
         if unseen[kept].any():
@@ -74,7 +76,8 @@ def _of_column(name, model, given, y, weight, groups, n_folds, seed, kept):
             )
         if not unseen.any():
             return found
-        predictions = [model.predict(own.X) if len(own.y) else np.empty(0) for own in partitions]
+        rows = zip(given.partitions, given.parts(y), strict=True)
+        predictions = [model.predict(own.X) if len(of_y) else np.empty(0) for own, of_y in rows]
         return np.where(unseen, given.of_all(np.concatenate(predictions)), found)  # of rows of weight 0
     if given.is_divided:
         raise ValueError(

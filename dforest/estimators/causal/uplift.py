@@ -170,7 +170,7 @@ class UpliftForestClassifier(UpliftPredictions, ForestEstimator):
 
     def _read(self, partitions, ranks):
         """See `TreeEstimator`: labels are kept, and rows have numbers in their place."""
-        given = GivenRows(partitions, ranks)
+        given = GivenRows(self, partitions, ranks)
         told = Told.read(**given.told, categories=given.categories)
         if self.warm_start and "forest_" in vars(self):
             for name, own, before in (("treatment", told.arms, self.arms_), ("y", told.outcomes, self.outcomes_)):
@@ -179,8 +179,7 @@ class UpliftForestClassifier(UpliftPredictions, ForestEstimator):
                         f"{name} has the labels {own.tolist()}, but warm_start=True goes on with trees grown on {before.tolist()}"
                     )
         self.arms_, self.outcomes_ = told.arms, told.outcomes
-        parts = zip(partitions, given.parts(told.numbers), strict=True)
-        return super()._read([partition._replace(y=numbers) for partition, numbers in parts], ranks)
+        return super()._read(given.partitions_with(y=told.numbers), ranks)
 
     def _make_criterion(self, objective, is_wide, n_draws):
         own = UPLIFT_CRITERIA[self.criterion](self.normalize, self.min_samples_treatment, self.smoothing)

@@ -10,7 +10,8 @@ enum { DF_FEW_CLASSES = 4 };   // a pass over the draws for each, as all items w
 // it may be given, as a leaf has draws of other shards too: their weights are then left in two parts, words[1 + k] and high[k].
 //
 // IN given_shift : of fine integers, or NULL
-// OUT words : [n_words - 1] classes; [3 + df_numbers_of_row] otherwise, those of effects without an impurity; high : [n_words - 2] scratch, of classes with exact weights
+// OUT words : [n_words - 1] classes; [3 + df_numbers_of_row] otherwise, where the impurity of effects is 0
+// OUT high : [n_words - 2] scratch, of classes with exact weights
 template <class Group>
 DF_INLINE void df_leaf_words_of(const Group &group, const df_fit *fit, const df_grown *grown, const int32_t *given_shift,
                                 int64_t *words, int64_t *high)

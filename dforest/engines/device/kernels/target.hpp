@@ -115,9 +115,10 @@ DF_INLINE df_targets df_targets_of(const df_problem *p, const double *y, const d
 // An exact target of a row, or its class number, of one of several outputs.
 DF_INLINE double df_exact_target(const df_problem *p, const df_targets *targets, int64_t row, int64_t output)
 {
-    if (df_has_effects(p)) // which are not known yet where weights alone are added up
-        return !targets->effects ? 0.0 : df_effect_column(&p->effects, targets->effects, targets->y + row * df_effect_moments(&p->effects), output);
-    return targets->y[row * p->n_outputs + output];
+    const double *y = targets->y + row * df_numbers_of_row(p);
+    if (!df_has_effects(p))
+        return y[output];
+    return targets->effects ? df_effect_column(&p->effects, targets->effects, y, output) : 0.0; // where weights alone are of use
 }
 
 // The integer target of a record, of an output of numbers.
@@ -371,7 +372,8 @@ DF_INLINE double df_prediction(const df_problem *p, const df_node *node, const i
 }
 
 // The score of a cut that may leave too few of a treatment on a side, or be penalised: -1 if it is not allowed.
-DF_INLINE double df_stable_score(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total, double score)
+DF_INLINE double df_stable_score(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total,
+                                 double score)
 {
     const df_effect_rules *rules = &p->effects;
     const int64_t n_scored = df_effect_scored(rules);
@@ -402,9 +404,9 @@ DF_INLINE double df_stable_score(const df_problem *p, const df_node *node, const
 // A score that is formed as a whole, and not as a fraction: by logarithms or roots, or of several outputs.
 DF_CALLED double df_plain_score(const df_problem *p, const df_node *node, const int64_t *left, const int64_t *total)
 {
-    if (df_has_outputs(p))
-    {
-        const double score = df_outputs_score(node->outputs, p->n_outputs, p->criterion, (int) p->is_wide, left, total, p->n_words);
+    if (df_has_outputs(p)) {
+        const double score = df_outputs_score(node->outputs, p->n_outputs, p->criterion, (int) p->is_wide, left, total,
+                                              p->n_words);
         return df_has_effects(p) && p->effects.stabilizes ? df_stable_score(p, node, left, total, score) : score;
     }
     if (df_has_classes(p))

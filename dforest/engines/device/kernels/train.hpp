@@ -58,7 +58,7 @@ DF_KERNEL df_write_draws(int64_t n_trees, int64_t n_rows, const uint32_t *counts
     }
 }
 
-// IN y : exact targets, or moments; outputs : [n_nodes, n_outputs], if there are several; effects : of the nodes, if there are any
+// IN y : exact targets, or moments; outputs : [n_nodes, n_outputs], if there are several; effects : of the nodes, or NULL
 // OUT statistics : [n_chunks, n_words]; extents : [n_chunks, 2] lowest and highest target of one output
 DF_KERNEL df_add_chunks(const df_problem *problem, const double *y, const df_output *outputs, const double *effects,
                         const df_record *records, const df_chunk *chunks, int64_t n_chunks, int64_t *statistics,
@@ -155,7 +155,8 @@ DF_KERNEL df_add_moments(const df_record *records, const df_chunk *chunks, int64
                     df_exact_sum all = {0, 0};
                     for (int64_t i = item; i < chunk.n; i += group.n_items) {
                         const int64_t weight = (int64_t) own[i].count * own[i].weight;
-                        df_add_product(&all, weight, at == 0 ? 1 : k < 0 ? integer(i, of) : integer(i, first + k) * integer(i, of));
+                        const int64_t by = at == 0 ? 1 : k < 0 ? integer(i, of) : integer(i, first + k) * integer(i, of);
+                        df_add_product(&all, weight, by);
                     }
                     return all;
                 });
