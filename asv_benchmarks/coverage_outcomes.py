@@ -36,12 +36,18 @@ DESIGNS = {
 TIMES = {"no effect": lambda X: np.ones(len(X)), "smooth": lambda X: np.exp(2 * X[:, 0] + X[:, 1])}  # means
 
 
+def drawn(name, n, *seed):
+    """X and y of a design, and new rows."""
+    mean, spread = DESIGNS[name]
+    random = np.random.default_rng(seed)
+    X, new = rows(n, random), rows(N_NEW, random)
+    return X, random.normal(mean(X), spread(X)), new
+
+
 def of_quantiles(name, n, honest, n_trees, seed, n_jobs):
     """(mean chance, mean squared distance from .9) of the interval between two quantiles."""
+    X, y, new = drawn(name, n, seed, 1)
     mean, spread = DESIGNS[name]
-    random = np.random.default_rng([seed, 1])
-    X, new = rows(n, random), rows(N_NEW, random)
-    y = random.normal(mean(X), spread(X))
     forest = RandomForestRegressor(
         n_trees, min_samples_leaf=5, max_features=0.5, bootstrap="subsample", max_samples=0.5, honest=honest,
         keep_training_data=True, random_state=seed, n_jobs=n_jobs,
@@ -52,7 +58,8 @@ def of_quantiles(name, n, honest, n_trees, seed, n_jobs):
 
 
 def of_curves(name, n, honest, n_trees, seed, n_jobs):
-    """The same of survival functions, of rows a third of which are censored."""
+    """(mean chance, mean squared distance from .9) of the interval between the times at which a survival function that is
+    predicted passes .95 and .05. A third of the training rows are censored."""
     random = np.random.default_rng([seed, 2])
     X, new = rows(n, random), rows(N_NEW, random)
     time, censored = random.exponential(TIMES[name](X)), random.exponential(2 * TIMES[name](X))
@@ -67,10 +74,8 @@ def of_curves(name, n, honest, n_trees, seed, n_jobs):
 
 def of_means(name, n, is_linear, n_trees, seed, n_jobs):
     """(share of intervals of 95 % that hold the mean, mean squared error), by local linear predictions or by plain ones."""
-    mean, spread = DESIGNS[name]
-    random = np.random.default_rng([seed, 3])
-    X, new = rows(n, random), rows(N_NEW, random)
-    y = random.normal(mean(X), spread(X))
+    X, y, new = drawn(name, n, seed, 3)
+    mean, _ = DESIGNS[name]
     forest = RandomForestRegressor(
         n_trees, min_samples_leaf=5, max_features=0.5, bootstrap="subsample", honest=True, ci_group_size=2,
         keep_training_data=True, random_state=seed, n_jobs=n_jobs,

@@ -206,3 +206,20 @@ def test_a_fit_of_ones_own_is_called():
     CALLS = []
     CausalForest(4, outcome_model=Own(60, max_samples=0.5), random_state=0).fit(**table(0))
     assert CALLS == [240]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scores_of_doses_are_those_of_all_rows():
+    """They need a forest of their own, which each rank fits alone: one rank may ask, within the context of all."""
+    given = table(1) | {"sample_weight": np.ones(240)}
+    one = random_forest(1, 60).fit(**given)
+
+    def score(communicator):
+        rows = [slice(0, 100), slice(100, 240)][communicator.rank]
+        partition = Partition.of(communicator.rank, {name: value[rows] for name, value in given.items()})
+        with config_context(communicator=communicator):
+            own = random_forest(1, 60)._fit_partitions(lambda rank: [partition])
+            return own.doubly_robust_scores() if communicator.rank == 1 else None
+
+    _, found = ThreadGroup(2).run(score)
+    np.testing.assert_array_equal(found, one.doubly_robust_scores())

@@ -8,7 +8,11 @@ from dforest.rules.numerics cimport df_exact_sum
 
 
 cdef class Heterogeneity(MultiOutput):
-    cdef df_effect_rules rules
+    cdef readonly Py_ssize_t n_outcomes, n_treatments
+    cdef readonly bint is_instrumental, stabilizes
+    cdef readonly double alpha, imbalance_penalty
+    cdef readonly Py_ssize_t least        # draws on either side of a cut with an instrument above the node's mean, or below it
+    cdef df_effect_rules rules            # all of these
     cdef Py_ssize_t n_read                # moments of a row that are read
     cdef Py_ssize_t n_moments             # columns of a row of `Node.y`
     cdef Py_ssize_t n_scored              # pseudo-outcomes

@@ -31,6 +31,7 @@ from dforest.rules.effects cimport (
     df_effect_moments,
     df_effect_penalty,
     df_effect_read,
+    df_effect_rules,
     df_effect_scale,
     df_effect_scored,
     df_effect_solve,
@@ -70,37 +71,10 @@ cdef class Heterogeneity(MultiOutput):
 
     def __init__(self, n_outcomes, n_treatments, is_instrumental=False, alpha=0.05, imbalance_penalty=0.0, least=1,
                  stabilizes=True):
-        self.rules.n_outcomes, self.rules.n_treatments = n_outcomes, n_treatments
-        self.rules.is_instrumental, self.rules.stabilizes = bool(is_instrumental), bool(stabilizes)
-        self.rules.alpha, self.rules.imbalance_penalty, self.rules.least = alpha, imbalance_penalty, least
-
-    @property
-    def n_outcomes(self):
-        return self.rules.n_outcomes
-
-    @property
-    def n_treatments(self):
-        return self.rules.n_treatments
-
-    @property
-    def is_instrumental(self):
-        return bool(self.rules.is_instrumental)
-
-    @property
-    def alpha(self):
-        return self.rules.alpha
-
-    @property
-    def imbalance_penalty(self):
-        return self.rules.imbalance_penalty
-
-    @property
-    def least(self):
-        return self.rules.least
-
-    @property
-    def stabilizes(self):
-        return bool(self.rules.stabilizes)
+        self.n_outcomes, self.n_treatments, self.is_instrumental = n_outcomes, n_treatments, is_instrumental
+        self.alpha, self.imbalance_penalty, self.least, self.stabilizes = alpha, imbalance_penalty, least, stabilizes
+        self.rules = df_effect_rules(self.n_outcomes, self.n_treatments, self.is_instrumental, self.stabilizes, self.least,
+                                     self.alpha, self.imbalance_penalty)
 
     def configure(self, Py_ssize_t n_classes=0, bint wide=False):
         cdef Py_ssize_t n_bounds, K = self.rules.n_treatments

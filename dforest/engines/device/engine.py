@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from dforest.core.draws import TreeDraws
 from dforest.core.search.criteria import OF_KERNELS, name_of
+from dforest.core.search.heterogeneity import Heterogeneity
 from dforest.engines.base import BoostingSession, Engine, GrownTree, Session, leaves_of_rows
 from dforest.engines.boosting_driver import Iterations, RowWeights
 from dforest.engines.device import backend, coding
@@ -93,7 +94,8 @@ class DeviceSession(Session):
         super().__init__(problem, recorder)
         self._n_threads = n_threads
         with recorder.timed("build"):
-            recorder.build("train.hpp")
+            has_effects = isinstance(problem.criterion, Heterogeneity)
+            recorder.build("train.hpp", *(["effects.hpp"] if has_effects else []))
         with recorder.timed("upload"):
             self._training = Training(recorder, problem, Tuning(recorder, backend.TUNING), n_threads)
 

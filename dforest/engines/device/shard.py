@@ -275,7 +275,7 @@ class ForestShard(DeviceShard):
         self._each("df_requantise", open_nodes, self.device.array(open_nodes), self.training.y)
 
     def max_weight(self, open_nodes):
-        """The heaviest exact weight of nodes: ndarray of shape (n_nodes,), dtype float64; infinite where there are none."""
+        """The largest exact weight of nodes: ndarray of shape (n_nodes,), dtype float64; infinite where there are none."""
         of_nodes = self.device.array(open_nodes), self.exact_weight
         return by_node(*self._found("df_find_max_weights", open_nodes, (), np.float64, *of_nodes), np.maximum, 0.0)
 

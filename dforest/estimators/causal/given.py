@@ -28,6 +28,8 @@ class GivenRows:
 
     Attributes
     ----------
+    partitions : list of Partition
+        This rank's, with X as a `Table` if there are several of all ranks.
     told : dict
         `y`, `treatment` and what else is known, of the rows of all ranks.
     sample_weight, groups : array-like, or None
@@ -54,8 +56,8 @@ class GivenRows:
             self.told, self.sample_weight, self.groups = _told(own), own.sample_weight, own.groups
             self.categories, self.share = categories_of(self.told.get("treatment")), None
             return
-        grown = vars(estimator).get("forest_") if estimator.warm_start else None
-        check_alike(ranks, estimator, [own._replace(X=read_table(own.X)) for own in partitions], grown)
+        partitions = self.partitions = [own._replace(X=read_table(own.X)) for own in partitions]
+        check_alike(ranks, estimator, partitions, vars(estimator).get("forest_") if estimator.warm_start else None)
         own = [(partition.place, *_arrays(partition, beside)) for partition in partitions]
         self.share = RowShare.agreed(ranks, [place for place, _, _ in own], [len(arrays["y"]) for _, arrays, _ in own])
         everywhere = [part for of_rank in ranks.gather_objects(own) for part in of_rank]

@@ -61,12 +61,12 @@ def _of_column(name, model, given, y, weight, groups, n_folds, seed, kept):
         return y.copy()
     if isinstance(model, Forest) and getattr(model, "bootstrap", False) not in (False, "auto"):
         model = clone(model).set_params(oob_score=True)
-        if given.is_divided:
-            with config_context(communicator=given.ranks):
+        with config_context(communicator=given.ranks):  # where one rank has all rows, it is alone
+            if given.is_divided:
                 partitions = given.partitions_with(y=y, sample_weight=weight, groups=groups)
                 model._fit_partitions(lambda rank: partitions)
-        else:
-            model.fit(given.partitions[0].X, y, weight, **({} if groups is None else {"groups": groups}))
+            else:
+                model.fit(given.partitions[0].X, y, weight, **({} if groups is None else {"groups": groups}))
         found = given.of_all(model.oob_prediction_)
         unseen = np.isnan(found)
         if unseen[kept].any():
@@ -77,7 +77,7 @@ def _of_column(name, model, given, y, weight, groups, n_folds, seed, kept):
         if not unseen.any():
             return found
         rows = zip(given.partitions, given.parts(y), strict=True)
-        predictions = [model.predict(own.X) if len(of_y) else np.empty(0) for own, of_y in rows]
+        predictions = [model.predict(getattr(own.X, "given", own.X)) if len(of_y) else np.empty(0) for own, of_y in rows]
         return np.where(unseen, given.of_all(np.concatenate(predictions)), found)  # of rows of weight 0
     if given.is_divided:
         raise ValueError(

@@ -54,7 +54,7 @@ class Observations(NamedTuple):
         labels = _plain(given_values("treatment", treatment))
         arms = None
         if labels.dtype.kind in "OUST" and (labels.ndim == 1 or labels.shape[1:] == (1,)):
-            w, arms = _arms(labels, categories_of(treatment) if categories is None else categories)
+            w, arms = _arms(labels, categories)
         else:
             w = _columns("treatment", labels)
         z = None

@@ -5,6 +5,7 @@
 #include "boost_cuts.hpp"
 #include "boost_leaves.hpp"
 #include "coding.hpp"
+#include "effects.hpp"
 #include "out_of_bag.hpp"
 #include "predict.hpp"
 #include "train.hpp"

@@ -460,7 +460,7 @@ DF_CALLED double df_lowest_y(const Group &group, const df_record *records, int64
     return df_lowest_over(group, 0, n, signed_y(0), signed_y);
 }
 
-// The heaviest exact weight of some draws, one or more.
+// The largest exact weight of some draws, one or more.
 template <class Group>
 DF_CALLED double df_max_weight(const Group &group, const df_record *records, int64_t n, const double *exact_weight)
 {
