@@ -23,7 +23,7 @@ from dforest.extras import install_command
 from dforest.spmd.communicator import ByteCommunicator, decode_error, encode_error
 
 try:
-    from distributed import get_worker, secede
+    from distributed import CancelledError, get_worker, secede
     from distributed.protocol import to_serialize
 except ImportError as error:
     raise ImportError(f"ranks of Dask need its distributed workers; install them: {install_command('dask')}") from error
@@ -368,7 +368,12 @@ def _results(client, addresses, futures):
     while len(results) < len(futures):
         for rank, future in enumerate(futures):
             if rank not in results and future.done():
-                result, message, where = future.result()
+                try:
+                    result, message, where = future.result()
+                except CancelledError as error:  # the scheduler may tell of this before it no longer lists the worker that left
+                    if lost is None:
+                        lost, since = RankError(f"rank {rank} at {addresses[rank]} cannot be reached: {error}"), perf_counter()
+                    continue
                 if message is not None:
                     error = decode_error(message)
                     error.add_note(f"It was raised on the worker {addresses[rank]}:\n{where}")

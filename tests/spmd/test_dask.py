@@ -22,6 +22,7 @@ pytest.importorskip("distributed")
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 from dask import compute, delayed  # noqa: E402
+from distributed import Future  # noqa: E402
 from helpers import dask_programs as programs  # noqa: E402
 
 import dforest.dask  # noqa: E402
@@ -341,6 +342,26 @@ def test_a_worker_that_leaves_ends_the_fit(client, moment):
         time.sleep(0.05)
     assert model.set_params(n_estimators=4).__dict__ == before
     assert not differences(model.fit(dX, dy).to_local(), one.fit(X, y))  # on those that are left
+
+
+def test_work_that_is_cancelled_ends_the_fit(client):
+    """Dask may cancel what a rank does when its worker leaves, before it says that the worker has left."""
+    _, X, y, _ = problem("Classifier", 3000)
+    model, one = models("RandomForestClassifier")
+    dX, dy = da.from_array(X, (500, 4)), da.from_array(y, 500)
+    model.set_params(n_estimators=100_000)
+
+    def cancel():
+        while not (keys := [key for key in list(client.futures) if "_work_on" in str(key)]):
+            time.sleep(0.05)
+        client.cancel([Future(keys[0], client)])
+
+    canceller = Thread(target=cancel)
+    canceller.start()
+    with pytest.raises(RankError, match=r"rank \d at tcp://\S+ cannot be reached: _work_on-[\w-]+ cancelled"):
+        model.fit(dX, dy)
+    canceller.join()
+    assert not differences(model.set_params(n_estimators=4).fit(dX, dy).to_local(), one.fit(X, y))
 
 
 def test_they_are_estimators_like_others(client):
