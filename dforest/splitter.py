@@ -10,6 +10,7 @@ from typing import NamedTuple
 import dforest.built  # noqa: F401
 from dforest.core.component import SplitterError
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
+from dforest.core.search.oblique import ObliqueSplitter
 from dforest.core.search.python_components import PythonSplitterBase
 from dforest.core.search.splitter import HistSplitter, RandomHistSplitter, RandomSplitter, Splitter
 
@@ -17,6 +18,7 @@ __all__ = [
     "Cut",
     "DenseSplitter",
     "HistSplitter",
+    "ObliqueSplitter",
     "PythonSplitter",
     "RandomDenseSplitter",
     "RandomHistSplitter",

@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOp
 from dforest.core.search.criteria import CLASS_CRITERIA, NUMBER_CRITERIA, SURVIVAL_CRITERIA
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.logrank import SurvivalCriterion
+from dforest.core.search.oblique import SCALINGS, WEIGHTS
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.constraints import Names, SubclassOf
 from dforest.estimators.entries import COLUMNS, COMPUTATION, ENSEMBLE, ESTIMATES, ROWS, SHAPE, SPLITS, Parameter
@@ -247,6 +248,59 @@ PARAMETERS = (
         ["boolean"],
         """Whether `regularization_factor` is taken to the power of the node's depth, where that of the root is 1.""",
         of=PREDICTORS,
+        group=SPLITS,
+    ),
+    Parameter(
+        "split_axis",
+        '{"axis_aligned", "oblique"}',
+        "axis_aligned",
+        [StrOptions({"axis_aligned", "oblique"})],
+        """What splits test. "axis_aligned" means single features. "oblique" means weighted sums of a few features, which are drawn
+        at random at each node; categorical features are tested by themselves. The next four parameters say which sums are tried:
+        see `dforest.splitter.ObliqueSplitter`.""",
+        of=CLASSIFIERS | REGRESSORS,
+        group=SPLITS,
+    ),
+    Parameter(
+        "n_projections",
+        "int, float or None",
+        None,
+        [Interval(Integral, 1, 2**31 - 1, closed="both"), Interval(RealNotInt, 0.0, 5.0, closed="right"), None],
+        """Number of sums and of categorical features that are tried at a node with ``split_axis="oblique"``. A float is an
+        exponent of the number of features that are not categorical, and the result is rounded up. None means as many as
+        `max_features` says.""",
+        of=CLASSIFIERS | REGRESSORS,
+        group=SPLITS,
+    ),
+    Parameter(
+        "projection_density",
+        "float",
+        2.0,
+        [Interval(Real, 0.0, None, closed="neither")],
+        """How many features a sum of ``split_axis="oblique"`` has on average, above 0.""",
+        of=CLASSIFIERS | REGRESSORS,
+        group=SPLITS,
+    ),
+    Parameter(
+        "projection_weights",
+        '{"binary", "continuous", "integer", "power_of_two"}',
+        "binary",
+        [StrOptions(set(WEIGHTS))],
+        """What the weights of features in a sum of ``split_axis="oblique"`` are drawn from: "binary" means -1 and 1, "continuous"
+        the numbers from -1 to 1, "integer" the integers from -5 to 5 without 0, and "power_of_two" the powers of 2 from 1/8 to 8
+        and their negatives.""",
+        of=CLASSIFIERS | REGRESSORS,
+        group=SPLITS,
+    ),
+    Parameter(
+        "projection_scaling",
+        '{"min_max", "standard"} or None',
+        "min_max",
+        [StrOptions({name for name in SCALINGS if name is not None}), None],
+        """What features are divided by before they are added up by ``split_axis="oblique"``: "min_max" means the range of their
+        finite values in the node, and "standard" their standard deviation there. None means that they are added up as they
+        are.""",
+        of=CLASSIFIERS | REGRESSORS,
         group=SPLITS,
     ),
     Parameter(

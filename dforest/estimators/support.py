@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from dforest.config import queue_of
 from dforest.core.search.criteria import EFFECT_CRITERIA, OF_KERNELS
+from dforest.core.search.oblique import ObliqueSplitter
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.data.fits import instance_of
 from dforest.estimators.kinds import BoostedTrees, CausalTrees, SurvivalTrees, UpliftTrees
@@ -131,6 +132,13 @@ def _several_thresholds(fit):
     return f"n_random_splits={n}" if n > 1 else None
 
 
+def _oblique(fit):
+    if fit.estimator.split_axis == "oblique":
+        return 'split_axis="oblique"'
+    splitter = _splitter(fit)
+    return f"splitter={splitter!r}" if isinstance(splitter, ObliqueSplitter) else None
+
+
 def _regularised(fit):
     factor = fit.estimator.regularization_factor
     return None if isinstance(factor, Real) and factor == 1 else f"regularization_factor={factor!r}"
@@ -244,6 +252,7 @@ FEATURES = {
     "little bags": Feature("`ci_group_size` above 1", kinds=FORESTS),
     "label order": Feature('`categorical_split="order"`', _label_order),
     "several thresholds": Feature("`n_random_splits` above 1", _several_thresholds, FORESTS),
+    "oblique": Feature('`split_axis="oblique"`', _oblique, FORESTS),
     "regularised gains": Feature("`regularization_factor` below 1", _regularised, FORESTS),
     "choice": Feature('`max_features="auto"`, `min_samples_leaf="auto"`', kinds=FORESTS),
     "choice, warm start": Feature('`max_features="auto"`, `min_samples_leaf="auto"`, with `warm_start`', _chosen_and_warm_start,
@@ -294,6 +303,7 @@ REFUSALS = [
             FORESTS),
     Refusal("preferred features", (DEVICE,), "features are drawn with equal chances there", "None", FORESTS),
     Refusal("several thresholds", (DEVICE,), "one threshold is drawn for each feature there", "1", FORESTS),
+    Refusal("oblique", (DEVICE,), "sums of features are no code for kernels", 'split_axis="axis_aligned"', FORESTS),
     Refusal("regularised gains", (DEVICE,), "the features that are used above a node are not known there", "1", FORESTS),
     Refusal("isolation", (DEVICE,), "the length of a path is no code for kernels", "RandomTreesEmbedding, for random trees",
             FORESTS),

@@ -34,6 +34,7 @@ enum {
     DF_SUBSAMPLE_DRAW = 7,  /* rows of a block that are drawn without replacement; key: the block's number */
     DF_LABEL_ORDER = 8,     /* which rows order labels; key: the row's number */
     DF_HONEST_HALF = 9,     /* which rows of a block choose the splits of an honest tree; key: the block's number */
+    DF_PROJECTION = 10,     /* columns and weights of a projection, and its random threshold; key: df_feature_key of its number */
     DF_CUSTOM = 64          /* from here on: whatever user-defined splitters draw */
 };
 

@@ -12,6 +12,7 @@ cdef extern from "rules/random.h" nogil:
         DF_PERMUTATION
         DF_SUBSAMPLE_SHARE
         DF_SUBSAMPLE_DRAW
+        DF_PROJECTION
         DF_CUSTOM
         DF_BLOCK
     const uint64_t DF_ROOT_KEY

@@ -22,6 +22,10 @@ cdef class Divisions:
     # Returns whether there is no cut: all numbers are equal.
     cdef bint find_along(self, const Node* node, const double* values, const LeafRules* rules, Split* best) noexcept nogil
 
+    # Replace `best` if the cut at a threshold, between two of the numbers or INFINITY, has a higher score; as `find_along`.
+    cdef bint find_at(self, const Node* node, const double* values, double threshold, const LeafRules* rules,
+                      Split* best) noexcept nogil
+
     # Replace `best` if this division has a higher score: set its score.
     # IN left : [node.n] 1 or 0, of each record
     # Returns whether it is valid: both sides satisfy the rules, and the criterion allows it.

@@ -206,6 +206,26 @@ cdef class Divisions:
             best.payload = NULL
         return False
 
+    cdef bint find_at(self, const Node* node, const double* values, double threshold, const LeafRules* rules,
+                      Split* best) noexcept nogil:
+        cdef Py_ssize_t i, at = -1
+        memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
+        for i in range(node.n):
+            if values[i] <= threshold:
+                add_record(self.criterion, self.sum, &node.records[i])
+            elif values[i] != values[i]:
+                add_record(self.criterion, self.missing, &node.records[i])
+        memcpy(self.left, self.sum, self.n_words * sizeof(int64_t))
+        self.end[0] = 0
+        if self.sum[0] == 0 or self.sum[0] == node.statistics[0]:
+            return True
+        self.score(node, 1, rules, best, &at)
+        if at >= 0:
+            best.only_missing_right = False
+            best.threshold = threshold
+            best.payload = NULL
+        return False
+
     cdef Py_ssize_t sum_up(self, const Record* records, const double* values, const uint64_t* sort_keys, Py_ssize_t* at,
                            Py_ssize_t m) noexcept nogil:
         """Set `left` and `end` for the next cuts, and return how many. INOUT at : how many of the m values have been seen"""

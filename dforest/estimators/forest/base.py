@@ -20,6 +20,7 @@ from dforest.core.sampling import AllRows, WithLabelOrder
 from dforest.core.search.criteria import NAMES
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
+from dforest.core.search.oblique import ObliqueSplitter
 from dforest.core.search.splitter import HistSplitter, RandomHistSplitter, RandomSplitter, Splitter
 from dforest.core.sparse_rows import dense
 from dforest.engines.fit_report import FitReport
@@ -74,6 +75,7 @@ class TreeEstimator(TreeModel):
     feature_weights = None
     always_split_features = None
     n_random_splits = 1
+    split_axis = "axis_aligned"
     regularization_factor = 1.0
     regularization_use_depth = False
     honest = False
@@ -125,10 +127,23 @@ class TreeEstimator(TreeModel):
         """The configured `Criterion` of a problem, for an `Objective` and trees of `n_draws` draws."""
         return objective.make_criterion(self._own_criterion(), is_wide)
 
+    def _made_splitter(self):
+        """The `Splitter` that the parameters ask for."""
+        splitter = instance_of(Splitter, "splitter", self.splitter)
+        if not isinstance(splitter, str):
+            if self.split_axis == "oblique":
+                raise ValueError(
+                    f'split_axis="oblique" with splitter={splitter!r}, which makes its own splits; allowed are "best" and "random"'
+                )
+            return clone(splitter)
+        if self.split_axis == "oblique":
+            names = [name for name in ObliqueSplitter.parameters if name != "thresholds"]
+            return ObliqueSplitter(**{name: getattr(self, name) for name in names}, thresholds=splitter)
+        return SPLITTERS[self.method, splitter]()
+
     def _configured_splitter(self, n_features):
         """The configured `Splitter` of a problem."""
-        splitter = instance_of(Splitter, "splitter", self.splitter)
-        splitter = SPLITTERS[self.method, splitter]() if isinstance(splitter, str) else clone(splitter)
+        splitter = self._made_splitter()
         if splitter.method not in (None, self.method):
             raise ValueError(f"splitter={splitter!r} works with method={splitter.method!r}, not with {self.method!r}")
         if splitter.has_own_tests and self.monotonic_cst is not None:
@@ -141,10 +156,10 @@ class TreeEstimator(TreeModel):
                 'searches them. Allowed are 1, or splitter="random"'
             )
         factors = gain_factors(self, n_features)
-        if factors is not None and not splitter.is_built_in:
+        if factors is not None and (not splitter.is_built_in or splitter.has_own_tests):
             raise ValueError(
-                f"regularization_factor={self.regularization_factor!r} needs a built-in splitter, as another one may compare "
-                f"features by itself; splitter={splitter!r}. Allowed are 1, or a built-in splitter"
+                f"regularization_factor={self.regularization_factor!r} needs a built-in splitter whose tests are of single "
+                f"features; splitter={splitter!r}. Allowed are 1, or such a splitter"
             )
         return splitter.configure(
             count_features(self._value("max_features"), n_features), self.categorical_split == "one_hot", TUNING,

@@ -56,6 +56,7 @@ _BUILT_IN = {
     "dforest.core.search.heterogeneity": "Heterogeneity",
     "dforest.core.search.isolation": "ExtendedSplitter PathLength",
     "dforest.core.search.logrank": "LogRank LogRankScore",
+    "dforest.core.search.oblique": "ObliqueSplitter",
     "dforest.core.search.regression": "NumberCriterion Poisson SquaredError",
     "dforest.core.search.splitter": "HistSplitter RandomHistSplitter RandomSplitter Splitter",
     "dforest.core.search.uplift": "ChiSquaredUplift EuclideanUplift KullbackLeiblerUplift UpliftCriterion",

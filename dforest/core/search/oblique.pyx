@@ -1,0 +1,593 @@
+"""Oblique splits: nodes are divided by sums of several columns, which are drawn at random.
+
+A *projection* computes one number from each row, the sum of a few columns of numbers, each times a weight. A node tries several
+*candidates*, which are projections and categorical columns, and takes the best cut of the best one. Candidates are made by going
+through the columns in random order:
+
+- A categorical column is a candidate by itself, with the cuts that it has in trees of single columns.
+- Columns of numbers that vary in the node are gathered until there are as many as the next projection is to have. That number is
+  binomial: it is as if each of the table's columns of numbers were taken with chance `projection_density` / (their number), but it
+  is 1 at least.
+- When all columns have had their turn, those of numbers that vary take another turn, in another random order, until there are
+  enough candidates. No projection goes on from one turn into the next.
+
+As with single columns, the first turn goes on beyond the number of candidates until one has a valid cut; and where no projection
+has one, single columns are tried.
+
+A missing value of a projection of several columns counts as the mean of its column over the node's draws. In a projection of a
+single column it stays missing, as sums are that have no value because infinities cancel out; these go to the side on which they
+score more. Means and standard deviations are those of values that are rounded to one of 2**15 steps between the least and
+the greatest finite value of the node, so that they are sums of integers, which do not depend on the order of rows.
+
+The *payload* of a test consists of float64 numbers: the threshold, then 1.0 if missing values go left, else 0.0, and then a
+*term* for each column, which has three numbers: the column, its weight, and what a missing value counts as. Rows whose sum is at
+most the threshold go left. In the test of a categorical column the threshold is NaN, and the column's number and the words of its
+subset follow.
+
+A splitter belongs to one thread and owns its working memory, with the payload of the best split so far. While a node is at hand,
+its columns are copied, one behind the other, as they are first used; if room is short, those used before make room.
+
+References
+----------
+T. M. Tomita et al., "Sparse Projection Oblique Randomer Forests", JMLR 21(104), 2020.
+"""
+from math import ceil
+from numbers import Integral, Real
+
+from libc.float cimport DBL_MAX
+from libc.math cimport INFINITY, NAN, sqrt
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from dforest.core.data cimport DataView
+from dforest.core.search.criterion cimport Criterion
+from dforest.core.search.splitter cimport Splitter
+from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Split, data_row, df_rows, value_at
+from dforest.rules.cut cimport df_category_goes_left
+from dforest.rules.numerics cimport df_between
+from dforest.rules.random cimport (
+    DF_PROJECTION, DF_THRESHOLD, df_below, df_feature_key, df_stream, df_stream_open, df_uniform,
+)
+
+import numpy as np
+
+WEIGHTS = "binary", "continuous", "integer", "power_of_two"
+SCALINGS = None, "min_max", "standard"
+MOST_CANDIDATES = 2**31 - 1
+
+cdef enum:
+    ROWS = 256                     # whose sums are computed at a time: they stay in the cache from one term to the next
+    COPIED_VALUES = 1 << 16        # at a time; two columns of a larger node
+    STEPS = 1 << 15                # of values whose mean is asked for
+    LARGEST = 5                    # weight of those that are integers, and ...
+    EXPONENT = 3                   # ... the largest exponent of those that are powers of two
+    HEAD = 2                       # words of a payload before its terms
+
+ctypedef fused real_t:
+    float
+    double
+
+cdef struct Spread:                # of a column of numbers in the node at hand
+    double mean                    # of the draws that have a finite value
+    double scale                   # what weights are divided by
+    const double* copy             # [records] NULL: there is none, or none any more
+    bint may_miss                  # some values are missing
+
+cdef struct Extremes:              # of a column in the node at hand
+    double lowest
+    double highest                 # below lowest: all values are missing
+    int64_t n_missing
+
+cdef struct Term:                  # as a payload has it
+    double column
+    double weight
+    double if_missing
+
+
+cdef inline void take_column(const real_t* x, size_t stride, const uint32_t* rows, Py_ssize_t n, double* copy,
+                             Extremes* found) noexcept nogil:
+    """Copy a column's values in some rows, and find their extremes. IN x : as of `add_column`"""
+    cdef Py_ssize_t i
+    cdef double value, lowest = INFINITY, highest = -INFINITY
+    cdef int64_t n_missing = 0
+    for i in range(n):
+        value = x[rows[i] * stride]
+        copy[i] = value
+        lowest = value if value < lowest else lowest
+        highest = value if value > highest else highest
+        n_missing += value != value
+    found.lowest = lowest
+    found.highest = highest
+    found.n_missing = n_missing
+
+
+cdef inline void add_column(const real_t* x, size_t stride, const uint32_t* rows, Py_ssize_t n, const Term* term,
+                            double* sums) noexcept nogil:
+    """Add a term to the sums of some rows. IN x : the column's value in row 0; the next row's is `stride` values further"""
+    cdef Py_ssize_t i
+    cdef double value
+    for i in range(n):
+        value = x[rows[i] * stride]
+        value = value if value == value else term.if_missing
+        sums[i] += term.weight * value
+
+
+cdef void add_up(const Term* terms, Py_ssize_t n_terms, const df_rows* X, const uint32_t* rows, Py_ssize_t n,
+                 double* sums) noexcept nogil:
+    """The sums of some rows. Training and prediction add the same terms in the same order, and get the same bits."""
+    cdef Py_ssize_t first = 0, i, k, m, column
+    while first < n:
+        m = min(<Py_ssize_t> ROWS, n - first)
+        for i in range(m):
+            sums[first + i] = 0.0
+        for k in range(n_terms):
+            column = <Py_ssize_t> terms[k].column
+            if X.is_double:
+                add_column(<const double*> X.x + column, X.stride // sizeof(double), rows + first, m, terms + k, sums + first)
+            else:
+                add_column(<const float*> X.x + column, X.stride // sizeof(float), rows + first, m, terms + k, sums + first)
+        first += m
+
+
+cdef void add_copy(const double* copy, Py_ssize_t n, const Term* term, bint may_miss, double* sums) noexcept nogil:
+    """`add_column` for a column that was copied."""
+    cdef Py_ssize_t i
+    cdef double weight = term.weight, if_missing = term.if_missing
+    if may_miss:
+        for i in range(n):
+            sums[i] += weight * (copy[i] if copy[i] == copy[i] else if_missing)
+    else:
+        for i in range(n):
+            sums[i] += weight * copy[i]
+
+
+cdef int check_payload(const uint64_t* payload, Py_ssize_t n_words, const df_rows* X) except -1 nogil:
+    """Raise ValueError unless a payload, which may come from a file, is about columns that rows of X have."""
+    cdef double n_features = <double> (X.stride // (sizeof(double) if X.is_double else sizeof(float)))
+    cdef const double* numbers = <const double*> payload
+    cdef const Term* terms = <const Term*> (payload + HEAD)
+    cdef Py_ssize_t k
+    cdef bint is_right = n_words > HEAD
+    if is_right and numbers[0] != numbers[0]:
+        is_right = n_words > HEAD + 1 and 0.0 <= numbers[HEAD] < n_features
+    elif is_right:
+        is_right = (n_words - HEAD) % 3 == 0
+        for k in range((n_words - HEAD) // 3 if is_right else 0):
+            is_right &= 0.0 <= terms[k].column < n_features
+    if not is_right:
+        with gil:
+            raise ValueError(f"a split of {n_words} words is no test of an oblique tree on {int(n_features)} features")
+    return 0
+
+
+def term_counts(Py_ssize_t n_columns, double density):
+    """How many columns projections have, and how often that number is not exceeded.
+
+    Parameters
+    ----------
+    n_columns : int
+        Number of columns of numbers.
+    density : float
+        How many of them a projection has on average.
+
+    Returns
+    -------
+    first : int
+        The least number with a chance worth mentioning; each of the following is one more.
+    cumulated : ndarray of shape (n,), dtype float64
+        Chances of at most these numbers, according to the binomial distribution; the last one is 1.
+    """
+    if density >= n_columns:
+        return n_columns, np.ones(1)
+    share = density / n_columns
+    mode = min(n_columns, int((n_columns + 1) * share))
+    down, up = [1.0], [1.0]                            # from the mode, whose chance is the largest
+    k, chance = mode, 1.0
+    while k > 0 and chance > 2.0**-60:
+        chance *= (k / (n_columns - k + 1)) * ((1.0 - share) / share)
+        down.append(chance)
+        k -= 1
+    first = k
+    k, chance = mode, 1.0
+    while k < n_columns and chance > 2.0**-60:
+        chance *= ((n_columns - k) / (k + 1)) * (share / (1.0 - share))
+        up.append(chance)
+        k += 1
+    chances = down[:0:-1] + up
+    sums = np.add.accumulate(chances)                  # one by one, in order
+    return first, sums / sums.max()
+
+
+def terms_of(payload):
+    """The terms of a projection: ndarray of shape (n_terms, 3), with columns, weights, and what missing values count as."""
+    return payload[HEAD:].view(np.float64).reshape(-1, 3)
+
+
+cdef class ObliqueSplitter(Splitter):
+    """The splitter that divides nodes by weighted sums of a few columns: ``split_axis="oblique"``.
+
+    A *projection* adds up a few random columns of numbers, each times a random weight. A node takes the best of several
+    projections and categorical columns. Values are taken from X as they are, with both values of `method`.
+
+    Parameters
+    ----------
+    n_projections : int, float or None, default=None
+        How many projections and categorical columns are tried at a node. A float is an exponent of the number of columns of
+        numbers. None means `max_features` of the forest.
+    projection_density : float, default=2.0
+        How many columns a projection has on average, a positive number. There are fewer where few columns vary in the node.
+    projection_weights : {"binary", "continuous", "integer", "power_of_two"}, default="binary"
+        What weights are drawn from: -1 and 1; the numbers from -1 to 1; the integers from -5 to 5 without 0; or the powers of 2
+        from 1/8 to 8 and their negatives.
+    projection_scaling : {"min_max", "standard"} or None, default="min_max"
+        What the values of a column are divided by: the range or the standard deviation of its finite values in the node. None
+        means that they are added up as they are.
+    thresholds : {"best", "random"}, default="best"
+        Whether all cuts of a projection are tried, or a single one, at a threshold drawn between its least and its greatest sum.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from dforest import RandomForestClassifier
+    >>> from dforest.splitter import ObliqueSplitter
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(20, splitter=ObliqueSplitter(projection_density=3.0), random_state=0).fit(X, y)
+    >>> forest.score(X, y)
+    1.0
+    """
+
+    cdef readonly object n_projections
+    cdef readonly object projection_density
+    cdef readonly object projection_weights
+    cdef readonly object projection_scaling
+    cdef readonly object thresholds
+    cdef Py_ssize_t n_candidates
+    cdef Py_ssize_t n_tried        # at the node at hand
+    cdef Py_ssize_t n_numeric      # columns of numbers
+    cdef bint draws_thresholds
+    cdef int weights               # place in WEIGHTS, and ...
+    cdef int scaling               # ... in SCALINGS
+    cdef Py_ssize_t fewest_terms   # what `term_counts` says
+    cdef object chances
+    cdef const double* cumulated
+    cdef uint32_t* rows            # [records] of the node at hand
+    cdef double* values            # [records] of the projection at hand
+    cdef double* copies            # [n_room] see Spread
+    cdef Py_ssize_t n_room         # values
+    cdef Py_ssize_t n_copied       # values
+    cdef Spread* spread            # [n_features] of the columns in `varying`
+    cdef Py_ssize_t* varying       # [n_features] columns of numbers that vary, as far as they are known
+    cdef Py_ssize_t n_varying
+    cdef Py_ssize_t at             # how many of `varying` have had their turn, ...
+    cdef bint is_first_turn        # ... which is the first
+    cdef Term* terms               # [n_features] of the projection at hand
+    cdef Py_ssize_t n_terms
+    cdef uint64_t* payload         # [words] of the best split so far, lent to the split at hand
+    cdef Py_ssize_t n_payload_words
+
+    parameters = ("n_projections", "projection_density", "projection_weights", "projection_scaling", "thresholds")
+
+    def __cinit__(self, *args, **kwargs):
+        self.has_own_tests = True
+        self.takes_keys = True     # it reads codes of categories alone
+
+    def __init__(self, n_projections=None, projection_density=2.0, projection_weights="binary", projection_scaling="min_max",
+                 thresholds="best"):
+        if n_projections is not None and not (
+                isinstance(n_projections, Real) and not isinstance(n_projections, bool) and 0 < n_projections <= MOST_CANDIDATES):
+            raise ValueError(f"n_projections={n_projections!r}; allowed are None, integers from 1, and positive floats")
+        if not (isinstance(projection_density, Real) and 0 < projection_density < np.inf):
+            raise ValueError(f"projection_density={projection_density!r}; allowed are positive numbers")
+        for name, value, allowed in (("projection_weights", projection_weights, WEIGHTS),
+                                     ("projection_scaling", projection_scaling, SCALINGS),
+                                     ("thresholds", thresholds, ("best", "random"))):
+            if value not in allowed:
+                raise ValueError(f"{name}={value!r}; allowed are {', '.join(map(repr, allowed))}")
+        self.n_projections = n_projections
+        self.projection_density = projection_density
+        self.projection_weights = projection_weights
+        self.projection_scaling = projection_scaling
+        self.thresholds = thresholds
+        self.weights = WEIGHTS.index(projection_weights)
+        self.scaling = SCALINGS.index(projection_scaling)
+        self.draws_thresholds = thresholds == "random"
+
+    def __dealloc__(self):
+        free(self.rows)
+        free(self.values)
+        free(self.copies)
+        free(self.spread)
+        free(self.varying)
+        free(self.terms)
+        free(self.payload)
+
+    def count_candidates(self, Py_ssize_t n_numeric):
+        """How many candidates a node has, given the number of columns of numbers: int."""
+        if self.n_projections is None:
+            return self.max_features
+        if isinstance(self.n_projections, Integral):
+            return int(self.n_projections)
+        return min(MOST_CANDIDATES, max(1, ceil(n_numeric**self.n_projections)))
+
+    cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
+        cdef Py_ssize_t j, n = data.n_features, n_words = 3 * n
+        cdef const double[::1] cumulated
+        Splitter.attach(self, data, criterion, n_records)
+        self.n_numeric = 0
+        for j in range(n):
+            if data.columns[j].kind == CATEGORICAL:
+                n_words = max(n_words, 2 + <Py_ssize_t> data.columns[j].n_codes // 64)
+            else:
+                self.n_numeric += 1
+        self.n_candidates = self.count_candidates(self.n_numeric)
+        if self.n_numeric:
+            self.fewest_terms, self.chances = term_counts(self.n_numeric, self.projection_density)
+            cumulated = self.chances
+            self.cumulated = &cumulated[0]
+        self.rows = <uint32_t*> malloc(n_records * sizeof(uint32_t))
+        self.values = <double*> malloc(n_records * sizeof(double))
+        self.n_room = max(<Py_ssize_t> COPIED_VALUES, 2 * n_records)
+        self.copies = <double*> malloc(self.n_room * sizeof(double))
+        self.spread = <Spread*> malloc(n * sizeof(Spread))
+        self.varying = <Py_ssize_t*> malloc(n * sizeof(Py_ssize_t))
+        self.terms = <Term*> malloc(n * sizeof(Term))
+        self.payload = <uint64_t*> malloc((HEAD + n_words) * sizeof(uint64_t))
+        if (self.rows == NULL or self.values == NULL or self.copies == NULL or self.spread == NULL or self.varying == NULL
+                or self.terms == NULL or self.payload == NULL):
+            raise MemoryError()
+        return 0
+
+    cdef bint find_spread(self, const Node* node, Py_ssize_t column) noexcept nogil:
+        """Copy a column of numbers, if there is room, set its spread, and return whether it varies in the node."""
+        cdef Spread* spread = &self.spread[column]
+        cdef bint is_kept = self.n_copied + node.n <= self.n_room
+        cdef double* copy = self.copies + self.n_copied if is_kept else self.values    # which the projection does not need yet
+        cdef const df_rows* X = &self.data.x
+        cdef Extremes found
+        cdef Py_ssize_t i
+        if X.is_double:
+            take_column(<const double*> X.x + column, X.stride // sizeof(double), self.rows, node.n, copy, &found)
+        else:
+            take_column(<const float*> X.x + column, X.stride // sizeof(float), self.rows, node.n, copy, &found)
+        if not (found.lowest < found.highest or 0 < found.n_missing < node.n):
+            return False
+        self.n_copied += node.n if is_kept else 0
+        spread.copy = copy if is_kept else NULL
+        spread.may_miss = found.n_missing > 0
+        spread.mean = NAN
+        spread.scale = 1.0
+        if found.lowest < -DBL_MAX or found.highest > DBL_MAX:         # of the finite ones, then
+            found.lowest = INFINITY
+            found.highest = -INFINITY
+            for i in range(node.n):
+                found.lowest = copy[i] if -DBL_MAX <= copy[i] < found.lowest else found.lowest
+                found.highest = copy[i] if DBL_MAX >= copy[i] > found.highest else found.highest
+        if self.scaling == 1 and 0.0 < found.highest - found.lowest <= DBL_MAX:
+            spread.scale = found.highest - found.lowest
+        if spread.may_miss or self.scaling == 2:
+            self.find_moments(node, copy, &found, spread)
+        return True
+
+    cdef void find_moments(self, const Node* node, const double* copy, const Extremes* found, Spread* spread) noexcept nogil:
+        """Set the mean of a column, and its scale if that is the standard deviation."""
+        cdef double half_range = 0.5 * found.highest - 0.5 * found.lowest, mean, variance
+        cdef int64_t n = 0, sum = 0, squares = 0, step, count
+        cdef Py_ssize_t i
+        if not found.lowest < found.highest:           # there is a single finite value, or none
+            spread.mean = found.lowest if found.lowest == found.highest else NAN
+            return
+        for i in range(node.n):
+            if -DBL_MAX <= copy[i] <= DBL_MAX:
+                count = node.records[i].count
+                step = <int64_t> ((0.5 * copy[i] - 0.5 * found.lowest) / half_range * STEPS + 0.5)
+                n += count
+                sum += count * step
+                squares += count * step * step
+        mean = <double> sum / <double> n
+        spread.mean = found.lowest * (1.0 - mean / STEPS) + found.highest * (mean / STEPS)
+        variance = <double> squares / <double> n - mean * mean
+        if self.scaling == 2 and 0.0 < variance and 2.0 * half_range <= DBL_MAX:
+            spread.scale = 2.0 * half_range * sqrt(variance) / STEPS
+
+    cdef Py_ssize_t next_column(self, const Node* node, df_stream* stream, Split* best) except? -2 nogil:
+        """The next column of numbers that varies; -1: the turn has ended. Categorical columns before it are tried."""
+        cdef Py_ssize_t column, other
+        while self.is_first_turn and self.order.n_drawn < self.order.n_drawable:
+            if self.n_terms == 0 and self.n_tried >= self.n_candidates and best.feature >= 0:
+                return -1
+            column = self.order.next()
+            if self.is_constant[column]:
+                continue
+            if node.columns[column].kind == CATEGORICAL:
+                self.try_categories(node, column, best)
+                continue
+            if not self.find_spread(node, column):
+                self.push_constant(column, node.depth)
+                continue
+            self.varying[self.n_varying] = column
+            self.n_varying += 1
+            return column
+        if self.is_first_turn or self.at == self.n_varying:
+            self.is_first_turn = False
+            self.at = 0
+            if self.n_terms > 0 or self.n_varying < 2 or self.n_tried >= self.n_candidates:
+                return -1
+        other = self.at + df_below(stream, <uint32_t> (self.n_varying - self.at))
+        column = self.varying[other]
+        self.varying[other] = self.varying[self.at]
+        self.varying[self.at] = column
+        self.at += 1
+        return column
+
+    cdef int try_categories(self, const Node* node, Py_ssize_t column, Split* best) except -1 nogil:
+        """Try a categorical column, and keep the test if it is better than the best one."""
+        cdef double before = best.score
+        if self.try_feature(node, column, best):
+            self.push_constant(column, node.depth)
+            return 0
+        self.n_tried += 1
+        if best.score > before:
+            (<double*> self.payload)[0] = NAN
+            (<double*> self.payload)[HEAD] = <double> column
+            memcpy(self.payload + HEAD + 1, best.payload, best.n_payload_words * sizeof(uint64_t))
+            self.n_payload_words = HEAD + 1 + best.n_payload_words
+            best.payload = NULL        # what is in the way of no other candidate
+        return 0
+
+    cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
+        cdef df_stream stream
+        if not self.draws_thresholds:
+            return self.cuts.find(node, &node.columns[feature], rules, best)
+        df_stream_open(&stream, self.seed, df_feature_key(node.key, feature), DF_THRESHOLD)
+        return self.cuts.find_random_subset(node, &node.columns[feature], &stream, rules, best)
+
+    cdef double draw_weight(self, df_stream* stream) noexcept nogil:
+        cdef uint32_t drawn
+        if self.weights == 0:
+            return 1.0 - 2.0 * df_below(stream, 2)
+        if self.weights == 1:
+            return 2.0 * df_uniform(stream) - 1.0
+        if self.weights == 2:
+            drawn = df_below(stream, 2 * LARGEST)
+            return 1.0 + drawn if drawn < LARGEST else -1.0 - (drawn - LARGEST)
+        drawn = df_below(stream, 2 * (2 * EXPONENT + 1))
+        return (1.0 - 2.0 * (drawn & 1)) * <double> (1 << (drawn >> 1)) / <double> (1 << EXPONENT)
+
+    cdef int draw_projection(self, const Node* node, df_stream* stream, Split* best) except -1 nogil:
+        """Set `terms`; none: the node has no more projections."""
+        cdef Py_ssize_t n_wanted = self.fewest_terms, column, k
+        cdef double u = df_uniform(stream)
+        cdef const double* cumulated = self.cumulated
+        self.n_terms = 0
+        while cumulated != NULL and u >= cumulated[0]:
+            n_wanted += 1
+            cumulated += 1
+        if self.n_copied + n_wanted * node.n > self.n_room:    # what has had its turn makes room
+            self.n_copied = 0
+            for k in range(self.n_varying):
+                self.spread[self.varying[k]].copy = NULL
+        while self.n_terms < max(1, n_wanted):
+            column = self.next_column(node, stream, best)
+            if column < 0:
+                break
+            self.terms[self.n_terms].column = <double> column
+            self.n_terms += 1
+        for k in range(self.n_terms):
+            column = <Py_ssize_t> self.terms[k].column
+            self.terms[k].weight = 1.0
+            self.terms[k].if_missing = NAN
+            if self.n_terms > 1:
+                self.terms[k].weight = self.draw_weight(stream) / self.spread[column].scale
+                self.terms[k].if_missing = self.spread[column].mean
+        return 0
+
+    cdef int try_projection(self, const Node* node, df_stream* stream, Split* best) except -1 nogil:
+        """Replace `best` if a cut of the projection in `terms` is better."""
+        cdef double before = best.score, lowest = INFINITY, highest = -INFINITY, threshold
+        cdef Py_ssize_t i, k, column
+        cdef bint is_copied = True
+        for k in range(self.n_terms):
+            is_copied &= self.spread[<Py_ssize_t> self.terms[k].column].copy != NULL
+        if is_copied:
+            for i in range(node.n):
+                self.values[i] = 0.0
+            for k in range(self.n_terms):
+                column = <Py_ssize_t> self.terms[k].column
+                add_copy(self.spread[column].copy, node.n, self.terms + k, self.spread[column].may_miss, self.values)
+        else:
+            add_up(self.terms, self.n_terms, &self.data.x, self.rows, node.n, self.values)
+        if self.draws_thresholds:
+            for i in range(node.n):
+                lowest = min(lowest, self.values[i] if self.values[i] == self.values[i] else lowest)
+                highest = max(highest, self.values[i] if self.values[i] == self.values[i] else highest)
+            threshold = df_between(lowest, highest, df_uniform(stream), 0) if lowest < highest else INFINITY
+            self.divisions.find_at(node, self.values, threshold, &self.rules, best)
+        else:
+            self.divisions.find_along(node, self.values, &self.rules, best)
+        if best.score > before:
+            best.feature = <Py_ssize_t> self.terms[0].column
+            (<double*> self.payload)[0] = best.threshold
+            memcpy(self.payload + HEAD, self.terms, self.n_terms * sizeof(Term))
+            self.n_payload_words = HEAD + 3 * self.n_terms
+        return 0
+
+    cdef int find_split(self, const Node* node, Split* out) except -1 nogil:
+        cdef Py_ssize_t i
+        cdef df_stream stream
+        out.feature = -1
+        out.score = -1.0
+        out.payload = NULL
+        self.forget_constants_from(node.depth)
+        if self.n_numeric < self.data.n_features:
+            self.cuts.open_node(node)
+        for i in range(node.n):
+            self.rows[i] = data_row(node.rows, node.records[i].row)
+        self.n_tried = self.n_varying = self.n_copied = self.at = self.n_terms = 0
+        self.is_first_turn = True
+        self.order.open(self.seed, node.key)
+        while self.n_tried < self.n_candidates or (out.feature < 0 and self.is_first_turn):
+            df_stream_open(&stream, self.seed, df_feature_key(node.key, self.n_tried), DF_PROJECTION)
+            self.draw_projection(node, &stream, out)
+            if self.n_terms == 0:
+                break
+            self.try_projection(node, &stream, out)
+            self.n_tried += 1
+        self.order.close()
+        self.n_terms = 1
+        for i in range(self.n_varying if out.feature < 0 else 0):      # hardly ever
+            self.terms[0].column = <double> self.varying[i]
+            self.terms[0].weight = 1.0
+            self.terms[0].if_missing = NAN
+            self.try_projection(node, &stream, out)
+        if out.feature >= 0:
+            (<double*> self.payload)[1] = 1.0 if out.missing_left else 0.0
+            out.payload = self.payload
+            out.n_payload_words = self.n_payload_words
+            out.missing_left = out.only_missing_right = False          # the payload tells
+            out.is_deferred = False
+            out.threshold = NAN
+        return 0
+
+    cdef int goes_left(self, const uint64_t* payload, Py_ssize_t n_words, const df_rows* X, const uint32_t* rows,
+                       Py_ssize_t n, uint8_t* left) except -1 nogil:
+        cdef double[ROWS] sums
+        cdef const double* numbers = <const double*> payload
+        cdef double threshold = numbers[0], x
+        cdef bint missing_left = numbers[1] != 0.0
+        cdef Py_ssize_t first = 0, i, m
+        cdef uint64_t n_codes = <uint64_t> 64 * (n_words - HEAD - 1)
+        check_payload(payload, n_words, X)
+        if threshold != threshold:
+            for i in range(n):
+                x = value_at(X, rows[i], <Py_ssize_t> numbers[HEAD])
+                left[i] = df_category_goes_left(<uint64_t> x if 0.0 <= x < <double> n_codes else n_codes, payload + HEAD + 1,
+                                                n_codes, missing_left)
+            return 0
+        while first < n:
+            m = min(<Py_ssize_t> ROWS, n - first)
+            add_up(<const Term*> (payload + HEAD), (n_words - HEAD) // 3, X, rows + first, m, sums)
+            for i in range(m):
+                left[first + i] = sums[i] <= threshold or (missing_left and sums[i] != sums[i])
+            first += m
+        return 0
+
+    def used_features(self, payload):
+        """The columns of a test, with equal shares."""
+        if payload[:1].view(np.float64)[0] != payload[:1].view(np.float64)[0]:
+            return payload[HEAD:HEAD + 1].view(np.float64).astype(np.int64), np.ones(1)
+        terms = terms_of(payload)
+        return terms[:, 0].astype(np.int64), np.full(len(terms), 1.0 / len(terms))
+
+    def describe(self, payload, names):
+        """A test as text, such as "-0.5 a + 2 b <= 0.25"; None for a categorical column."""
+        threshold, missing_left = payload[:HEAD].view(np.float64)
+        if threshold != threshold:
+            return None
+        terms = terms_of(payload)
+        if len(terms) == 1:
+            text = names[int(terms[0, 0])]
+        else:
+            text = " ".join(f"{'-' if weight < 0 else '+'} {abs(weight):.3g} {names[int(column)]}" for column, weight, _ in terms)
+            text = text[2:] if text[0] == "+" else "-" + text[2:]
+        return f"{text} <= {threshold:.3g}" + (" or missing" if missing_left else "")
