@@ -41,6 +41,7 @@ MODELS = [
     ("RandomForestClassifier", FEW | {"voting": "hard"}, "texts", CLASSES),
     ("RandomForestClassifier", FEW | {"n_estimators": 20, "calibration": "oob"}, "texts", CLASSES),
     ("RandomForestClassifier", FEW, "labels", CLASSES),
+    ("RandomForestClassifier", FEW | {"split_axis": "oblique"}, "labels", CLASSES),
     ("RandomForestClassifier", FEW, "many classes", CLASSES),
     ("RandomForestRegressor", FEW, "columns", ("predict",)),
     *(("HistGradientBoostingClassifier", ROUNDS, target, BOOSTED) for target in ("classes", "texts", "labels", "one class")),

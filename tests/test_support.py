@@ -36,6 +36,7 @@ from dforest.estimators.data.agreement import Partition
 from dforest.estimators.support import BOOSTING, DENSE, DEVICE, FEATURES, KINDS, PLACES, PROCESSOR, RANKS, refusals_at
 from dforest.loss import PythonLoss
 from dforest.sampling import BlockSampling, GroupSampling, Sampling, Strata, StratifiedSampling
+from dforest.splitter import ObliqueSplitter
 from dforest.spmd.threads import ThreadGroup
 
 PAGE = Path(__file__).parents[1] / "doc" / "combinations.md"
@@ -219,6 +220,8 @@ def asked(feature, kind, folder):
             "own splitter": [{"splitter": OwnDenseSplitter() if kind == DENSE else OwnSplitter()}],
             "preferred features": [{"feature_weights": [1, 2, 0, 4], "always_split_features": [1]}],
             "several thresholds": [{"splitter": "random", "n_random_splits": 3}],
+            "oblique": [{"split_axis": "oblique", "categorical_features": [2]},
+                        {"splitter": ObliqueSplitter(n_projections=7, projection_weights="integer")}],
             "regularised gains": [{"regularization_factor": 0.5}, {"regularization_factor": {0: 0.1, 2: 0.9},
                                                                   "regularization_use_depth": True, "categorical_features": [2]}],
             "honest": [{"honest": True, "oob_score": True, "categorical_features": [2]},

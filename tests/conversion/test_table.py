@@ -58,7 +58,7 @@ def test_all_estimators_are_there():
 def test_cells(name, parameters, convert, cell):
     kind = getattr(dforest, name)
     given = {"n_estimators": 3} if "n_estimators" in kind().get_params() else {}
-    given |= {"extension_level": 1} if parameters else {}
+    given |= eval(f"dict({parameters})")
     estimator = fitted(kind, **given)
     if cell == "refused":
         with pytest.raises((AttributeError, ValueError)):

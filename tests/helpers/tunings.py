@@ -53,6 +53,8 @@ EXTREMES = {
     "AVX2 loops": {"loops": "avx2", "small_up_to": 64},
     "codes of drawn rows": {"drawn_up_to": 10**9},
     "codes of all rows": {"drawn_up_to": 0},
+    "no copies": {"copied_values": 0},
+    "few copies": {"copied_values": 150},
     "share everything": {"parallel_from": 1, "parallel_visits_from": 0},
     "share nothing": {"parallel_from": 2**62, "parallel_visits_from": 2**62},
     "all classes always": {"records_per_class": 0},

@@ -327,8 +327,8 @@ cdef class ObliqueSplitter(Splitter):
             self.cumulated = &cumulated[0]
         self.rows = <uint32_t*> malloc(n_records * sizeof(uint32_t))
         self.values = <double*> malloc(n_records * sizeof(double))
-        self.n_room = max(<Py_ssize_t> COPIED_VALUES, 2 * n_records)
-        self.copies = <double*> malloc(self.n_room * sizeof(double))
+        self.n_room = self.tuning.get("copied_values", max(<Py_ssize_t> COPIED_VALUES, 2 * n_records))
+        self.copies = <double*> malloc((self.n_room + 1) * sizeof(double))
         self.spread = <Spread*> malloc(n * sizeof(Spread))
         self.varying = <Py_ssize_t*> malloc(n * sizeof(Py_ssize_t))
         self.terms = <Term*> malloc(n * sizeof(Term))
@@ -375,7 +375,7 @@ cdef class ObliqueSplitter(Splitter):
         cdef int64_t n = 0, sum = 0, squares = 0, step, count
         cdef Py_ssize_t i
         if not found.lowest < found.highest:           # there is a single finite value, or none
-            spread.mean = found.lowest if found.lowest == found.highest else NAN
+            spread.mean = found.lowest + 0.0 if found.lowest == found.highest else NAN     # 0.0 for -0.0
             return
         for i in range(node.n):
             if -DBL_MAX <= copy[i] <= DBL_MAX:
@@ -385,7 +385,7 @@ cdef class ObliqueSplitter(Splitter):
                 sum += count * step
                 squares += count * step * step
         mean = <double> sum / <double> n
-        spread.mean = found.lowest * (1.0 - mean / STEPS) + found.highest * (mean / STEPS)
+        spread.mean = found.lowest * (1.0 - mean / STEPS) + found.highest * (mean / STEPS) + 0.0
         variance = <double> squares / <double> n - mean * mean
         if self.scaling == 2 and 0.0 < variance and 2.0 * half_range <= DBL_MAX:
             spread.scale = 2.0 * half_range * sqrt(variance) / STEPS

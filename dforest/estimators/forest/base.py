@@ -76,6 +76,10 @@ class TreeEstimator(TreeModel):
     always_split_features = None
     n_random_splits = 1
     split_axis = "axis_aligned"
+    n_projections = None
+    projection_density = 2.0
+    projection_weights = "binary"
+    projection_scaling = "min_max"
     regularization_factor = 1.0
     regularization_use_depth = False
     honest = False

@@ -34,11 +34,13 @@ def check_numbers_alone(estimator, library):
 def check_own_tests(estimator, library):
     """Raise ValueError if a splitter makes tests of its own."""
     splitter = estimator.forest_.splitter
-    if splitter is not None and getattr(estimator, "extension_level", 0):
-        raise ValueError(
-            f"extension_level={estimator.extension_level}: tests add up several features, and {library}'s trees only compare one "
-            "number with a threshold; allowed is extension_level=0"
-        )
+    for name, allowed in (("extension_level", 0), ("split_axis", "axis_aligned")):
+        value = getattr(estimator, name, allowed)
+        if splitter is not None and value != allowed:
+            raise ValueError(
+                f"{name}={value!r}: tests add up several features, and {library}'s trees only compare one number with a threshold; "
+                f"allowed is {name}={allowed!r}"
+            )
     if splitter is not None:
         raise ValueError(
             f"{splitter!r} makes tests of its own, and {library}'s trees only compare one number with a threshold, or look "

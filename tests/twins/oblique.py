@@ -1,0 +1,174 @@
+"""The naive twin of oblique splits (`oblique.pyx`), for columns of numbers: a splitter in plain Python that grows the same trees."""
+
+import math
+
+import numpy as np
+from twins.splits import random_threshold
+
+from dforest.splitter import PythonSplitter, Test
+from dforest.testing.coding import middle
+from dforest.testing.streams import Stream, feature_key
+
+PROJECTION = 10  # purpose of random numbers
+STEPS = 2**15
+
+
+def varies(x):
+    """Whether a column has two values in a node, where missing is a value."""
+    missing = np.isnan(x)
+    return len(set(x[~missing])) + missing.any() > 1
+
+
+def mean_and_scale(x, counts, scaling):
+    """The mean of the finite values of a column in a node, and what its weights are divided by."""
+    finite = np.isfinite(x)
+    lowest, highest = (float(x[finite].min()), float(x[finite].max())) if finite.any() else (np.nan, np.nan)
+    if not lowest < highest:
+        return lowest + 0.0, 1.0
+    half_range = 0.5 * highest - 0.5 * lowest
+    steps = [int((0.5 * float(value) - 0.5 * lowest) / half_range * STEPS + 0.5) for value in x[finite]]
+    draws = counts[finite].tolist()
+    mean = sum(step * count for step, count in zip(steps, draws, strict=True)) / sum(draws)
+    variance = sum(step * step * count for step, count in zip(steps, draws, strict=True)) / sum(draws) - mean * mean
+    scale = 1.0
+    if scaling == "min_max" and highest - lowest < np.inf:
+        scale = highest - lowest
+    elif scaling == "standard" and variance > 0:
+        scale = 2.0 * half_range * math.sqrt(variance) / STEPS
+    return lowest * (1.0 - mean / STEPS) + highest * (mean / STEPS) + 0.0, scale
+
+
+def binomial(n, share, k):
+    """The chance of k."""
+    return math.comb(n, k) * share**k * (1.0 - share) ** (n - k)
+
+
+def draw_number(u, n, density):
+    """How many columns a projection is to have, for a uniform number."""
+    share, k = min(1.0, density / n), 0
+    cumulated = binomial(n, share, 0)
+    while u >= cumulated and k < n:
+        k += 1
+        cumulated += binomial(n, share, k)
+    return max(1, k)
+
+
+def draw_weight(stream, kind):
+    """The weight of a column before it is divided by its scale."""
+    if kind == "binary":
+        return 1.0 - 2.0 * stream.below(2)
+    if kind == "continuous":
+        return 2.0 * stream.uniform() - 1.0
+    if kind == "integer":
+        drawn = stream.below(10)
+        return 1.0 + drawn if drawn < 5 else 4.0 - drawn
+    drawn = stream.below(14)
+    return (-1.0 if drawn % 2 else 1.0) * 2.0 ** (drawn // 2 - 3)
+
+
+class Turns:
+    """The columns of a node that vary, one turn after another."""
+
+    def __init__(self, columns):
+        self.columns, self.at, self.turn = list(columns), 0, 0
+
+    def next(self, stream, goes_on):
+        """The next column; None: the turn has ended. goes_on : whether another turn may begin"""
+        if self.at == len(self.columns):
+            self.at, self.turn = 0, self.turn + 1
+            if not goes_on or len(self.columns) < 2:
+                return None
+        if self.turn:
+            other = self.at + stream.below(len(self.columns) - self.at)
+            self.columns[self.at], self.columns[other] = self.columns[other], self.columns[self.at]
+        self.at += 1
+        return self.columns[self.at - 1]
+
+
+class NaiveOblique(PythonSplitter):
+    """The twin of `dforest.splitter.ObliqueSplitter`."""
+
+    def __init__(self, n_projections=None, projection_density=2.0, projection_weights="binary", projection_scaling="min_max",
+                 thresholds="best"):  # fmt: skip
+        self.n_projections, self.projection_density = n_projections, projection_density
+        self.projection_weights, self.projection_scaling, self.thresholds = projection_weights, projection_scaling, thresholds
+
+    def find_split(self, node):
+        X = node.X
+        n_wanted = self.max_features if self.n_projections is None else self.n_projections
+        if isinstance(n_wanted, float):
+            n_wanted = math.ceil(X.shape[1] ** n_wanted)
+        turns = Turns([feature for feature in node.order.tolist() if varies(X[:, feature])])
+        best, n_tried = None, 0
+        while n_tried < n_wanted or (best is None and turns.turn == 0):
+            stream = Stream(node.seed, feature_key(node.key, n_tried), PROJECTION)
+            number, columns = draw_number(stream.uniform(), X.shape[1], self.projection_density), []
+            while len(columns) < number:
+                column = turns.next(stream, not columns and n_tried < n_wanted)
+                if column is None:
+                    break
+                columns.append(column)
+            if not columns:
+                break
+            terms = [(columns[0], 1.0, math.nan)]
+            if len(columns) > 1:
+                terms = []
+                for column in columns:
+                    mean, scale = mean_and_scale(X[:, column], node.counts, self.projection_scaling)
+                    if not np.isnan(X[:, column]).any():
+                        mean = mean if self.projection_scaling == "standard" else math.nan
+                    terms.append((column, draw_weight(stream, self.projection_weights) / scale, mean))
+            best = self.better(node, terms, stream, best)
+            n_tried += 1
+        if best is None:
+            for column in turns.columns:
+                best = self.better(node, [(column, 1.0, math.nan)], stream, best)
+        return best
+
+    def better(self, node, terms, stream, best):
+        """The best cut of a projection, if its score is higher than that of a test."""
+        values, found = sums(terms, node.X), None
+        for threshold, missing_left in self.cuts(node, values, stream):
+            left = sides(values, threshold, missing_left)
+            score = node.score_sides(left)
+            weights = node.counts.astype(object) * node.weights
+            imbalance = 0 if score else abs(int(weights[left].sum()) - int(weights[~left].sum()))
+            if score >= 0 and (found is None or (score, -imbalance) > found[:2]):
+                found = score, -imbalance, Test([threshold, missing_left, *np.ravel(terms)], terms[0][0], score)
+        return found[2] if found and (best is None or found[0] > best.score) else best
+
+    def cuts(self, node, values, stream):
+        """All pairs (threshold, whether missing values go left) of a node; of equally good ones, the first wins."""
+        missing = np.isnan(values)
+        numbers = np.unique(values[~missing]) + 0.0
+        if self.thresholds == "random":
+            u = stream.uniform() if len(numbers) > 1 else None
+            thresholds = [random_threshold(numbers[0], numbers[-1], u, False)] if u is not None else [np.inf]
+        else:
+            thresholds = [middle(low, high, False) for low, high in zip(numbers[:-1], numbers[1:], strict=True)] + [np.inf]
+        for threshold in thresholds:
+            if not missing.any():
+                if threshold < np.inf or self.thresholds == "random" and len(numbers) > 1:
+                    yield threshold, 2 * node.counts[values <= threshold].sum() > node.n_draws
+            elif not missing.all():
+                yield threshold, False
+                if (values > threshold).any():
+                    yield threshold, True
+
+    def goes_left(self, payload, X):
+        return sides(sums(payload[2:].reshape(-1, 3), X), payload[0], payload[1] == 1.0)
+
+
+def sums(terms, X):
+    """The sums of a projection for some rows."""
+    values = np.zeros(len(X))
+    with np.errstate(invalid="ignore", over="ignore"):  # infinities may cancel out
+        for column, weight, if_missing in terms:
+            x = X[:, int(column)].astype(np.float64)
+            values = values + weight * np.where(np.isnan(x), if_missing, x)
+    return values
+
+
+def sides(values, threshold, missing_left):
+    """Which sums go left."""
+    return (values <= threshold) | (missing_left & np.isnan(values))
