@@ -255,9 +255,9 @@ PARAMETERS = (
         '{"axis_aligned", "oblique"}',
         "axis_aligned",
         [StrOptions({"axis_aligned", "oblique"})],
-        """What splits test. "axis_aligned" means single features. "oblique" means weighted sums of a few features, which are drawn
-        at random at each node; categorical features are tested by themselves. The next four parameters say which sums are tried:
-        see `dforest.splitter.ObliqueSplitter`.""",
+        """What splits test. "axis_aligned" means single features. "oblique" means weighted sums of a few features too, which are
+        drawn at random at each node; categorical features are tested by themselves alone. The next four parameters say which sums
+        are tried: see `dforest.splitter.ObliqueSplitter`.""",
         of=CLASSIFIERS | REGRESSORS,
         group=SPLITS,
     ),
@@ -267,8 +267,8 @@ PARAMETERS = (
         None,
         [Interval(Integral, 1, 2**31 - 1, closed="both"), Interval(RealNotInt, 0.0, 5.0, closed="right"), None],
         """Number of sums and of categorical features that are tried at a node with ``split_axis="oblique"``. A float is an
-        exponent of the number of features that are not categorical, and the result is rounded up. None means as many as
-        `max_features` says.""",
+        exponent of the number of features that are not categorical, and the result is rounded up. None means this number, or
+        that of `max_features` if it is larger.""",
         of=CLASSIFIERS | REGRESSORS,
         group=SPLITS,
     ),
@@ -277,7 +277,7 @@ PARAMETERS = (
         "float",
         2.0,
         [Interval(Real, 0.0, None, closed="neither")],
-        """How many features a sum of ``split_axis="oblique"`` has on average, above 0.""",
+        """How many features a sum of ``split_axis="oblique"`` has on average, above 0; a sum with fewer than 2 has 2.""",
         of=CLASSIFIERS | REGRESSORS,
         group=SPLITS,
     ),

@@ -37,6 +37,7 @@ def problems(draw):
     }
     parameters = {
         "method": draw(st.sampled_from(["hist", "dense"])),
+        "max_bins": draw(st.sampled_from([5, 256])),
         "splitter": draw(st.sampled_from(["best", "best", "random"])),
         "max_features": draw(st.sampled_from([1, "sqrt", None])),
         "min_samples_leaf": draw(st.sampled_from([1, 1, 4])),

@@ -1,13 +1,14 @@
 """The naive twin of oblique splits (`oblique.pyx`), for columns of numbers: a splitter in plain Python that grows the same trees."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 from twins.splits import random_threshold
 
 from dforest.splitter import PythonSplitter, Test
 from dforest.testing.coding import middle
-from dforest.testing.streams import Stream, feature_key
+from dforest.testing.streams import THRESHOLD, Stream, feature_key
 
 PROJECTION = 10  # purpose of random numbers
 STEPS = 2**15
@@ -50,7 +51,7 @@ def draw_number(u, n, density):
     while u >= cumulated and k < n:
         k += 1
         cumulated += binomial(n, share, k)
-    return max(1, k)
+    return max(2, k)
 
 
 def draw_weight(stream, kind):
@@ -95,7 +96,7 @@ class NaiveOblique(PythonSplitter):
 
     def find_split(self, node):
         X = node.X
-        n_wanted = self.max_features if self.n_projections is None else self.n_projections
+        n_wanted = max(self.max_features, X.shape[1]) if self.n_projections is None else self.n_projections
         if isinstance(n_wanted, float):
             n_wanted = math.ceil(X.shape[1] ** n_wanted)
         turns = Turns([feature for feature in node.order.tolist() if varies(X[:, feature])])
@@ -108,27 +109,26 @@ class NaiveOblique(PythonSplitter):
                 if column is None:
                     break
                 columns.append(column)
+                if turns.turn == 0:
+                    own = Stream(node.seed, feature_key(node.key, column), THRESHOLD)
+                    best = self.better(node, [(column, 1.0, math.nan)], own, best, node.codes(column))
             if not columns:
                 break
-            terms = [(columns[0], 1.0, math.nan)]
-            if len(columns) > 1:
-                terms = []
-                for column in columns:
-                    mean, scale = mean_and_scale(X[:, column], node.counts, self.projection_scaling)
-                    if not np.isnan(X[:, column]).any():
-                        mean = mean if self.projection_scaling == "standard" else math.nan
-                    terms.append((column, draw_weight(stream, self.projection_weights) / scale, mean))
-            best = self.better(node, terms, stream, best)
+            terms = []
+            for column in columns:
+                mean, scale = mean_and_scale(X[:, column], node.counts, self.projection_scaling)
+                if not np.isnan(X[:, column]).any():
+                    mean = mean if self.projection_scaling == "standard" else math.nan
+                terms.append((column, draw_weight(stream, self.projection_weights) / scale, mean))
+            if len(terms) > 1:
+                best = self.better(node, terms, stream, best)
             n_tried += 1
-        if best is None:
-            for column in turns.columns:
-                best = self.better(node, [(column, 1.0, math.nan)], stream, best)
         return best
 
-    def better(self, node, terms, stream, best):
-        """The best cut of a projection, if its score is higher than that of a test."""
+    def better(self, node, terms, stream, best, codes=None):
+        """The best cut of a projection, if its score is higher than that of a test. codes : a cut parts no values of one code"""
         values, found = sums(terms, node.X), None
-        for threshold, missing_left in self.cuts(node, values, stream):
+        for threshold, missing_left in self.cuts(node, values, stream, codes):
             left = sides(values, threshold, missing_left)
             score = node.score_sides(left)
             weights = node.counts.astype(object) * node.weights
@@ -137,7 +137,7 @@ class NaiveOblique(PythonSplitter):
                 found = score, -imbalance, Test([threshold, missing_left, *np.ravel(terms)], terms[0][0], score)
         return found[2] if found and (best is None or found[0] > best.score) else best
 
-    def cuts(self, node, values, stream):
+    def cuts(self, node, values, stream, codes):
         """All pairs (threshold, whether missing values go left) of a node; of equally good ones, the first wins."""
         missing = np.isnan(values)
         numbers = np.unique(values[~missing]) + 0.0
@@ -145,7 +145,9 @@ class NaiveOblique(PythonSplitter):
             u = stream.uniform() if len(numbers) > 1 else None
             thresholds = [random_threshold(numbers[0], numbers[-1], u, False)] if u is not None else [np.inf]
         else:
-            thresholds = [middle(low, high, False) for low, high in zip(numbers[:-1], numbers[1:], strict=True)] + [np.inf]
+            code_of = dict(zip((values + 0.0).tolist(), range(len(values)) if codes is None else codes.tolist(), strict=True))
+            pairs = [pair for pair in pairwise(numbers.tolist()) if code_of[pair[0]] != code_of[pair[1]]]
+            thresholds = [*(middle(*pair, False) for pair in pairs), np.inf]
         for threshold in thresholds:
             if not missing.any():
                 if threshold < np.inf or self.thresholds == "random" and len(numbers) > 1:

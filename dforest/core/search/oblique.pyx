@@ -1,23 +1,22 @@
 """Oblique splits: nodes are divided by sums of several columns, which are drawn at random.
 
-A *projection* computes one number from each row, the sum of a few columns of numbers, each times a weight. A node tries several
-*candidates*, which are projections and categorical columns, and takes the best cut of the best one. Candidates are made by going
-through the columns in random order:
+A *projection* computes one number from each row, the sum of a few columns of numbers, each times a weight. A node goes through the
+columns in random order, and takes the best cut of whatever it tries on the way:
 
-- A categorical column is a candidate by itself, with the cuts that it has in trees of single columns.
-- Columns of numbers that vary in the node are gathered until there are as many as the next projection is to have. That number is
-  binomial: it is as if each of the table's columns of numbers were taken with chance `projection_density` / (their number), but it
-  is 1 at least.
-- When all columns have had their turn, those of numbers that vary take another turn, in another random order, until there are
-  enough candidates. No projection goes on from one turn into the next.
+- each column by itself, with the cuts that it has in trees of single columns;
+- projections of the columns of numbers that vary in the node, as soon as there are as many of them as the next projection is to
+  have. That number is binomial: it is as if each of the table's columns of numbers were taken with chance `projection_density` /
+  (their number), but it is 2 at least.
 
-As with single columns, the first turn goes on beyond the number of candidates until one has a valid cut; and where no projection
-has one, single columns are tried.
+Projections and categorical columns are *candidates*, and a node has a given number of them. When all columns have had their turn,
+those of numbers that vary take another turn, in another random order and not by themselves, until there are enough candidates. No
+projection goes on from one turn into the next. As in trees of single columns, the first turn goes on beyond the number of
+candidates until a cut is valid.
 
-A missing value of a projection of several columns counts as the mean of its column over the node's draws. In a projection of a
-single column it stays missing, as sums are that have no value because infinities cancel out; these go to the side on which they
-score more. Means and standard deviations are those of values that are rounded to one of 2**15 steps between the least and
-the greatest finite value of the node, so that they are sums of integers, which do not depend on the order of rows.
+A missing value counts as the mean of its column over the node's draws in a projection. In a test of a single column it stays
+missing, as sums are that have no value because infinities cancel out; these go to the side on which they score more. Means and
+standard deviations are those of values that are rounded to one of 2**15 steps between the least and the greatest finite value of
+the node, so that they are sums of integers, which do not depend on the order of rows.
 
 The *payload* of a test consists of float64 numbers: the threshold, then 1.0 if missing values go left, else 0.0, and then a
 *term* for each column, which has three numbers: the column, its weight, and what a missing value counts as. Rows whose sum is at
@@ -43,9 +42,9 @@ from libc.string cimport memcpy
 from dforest.core.data cimport DataView
 from dforest.core.search.criterion cimport Criterion
 from dforest.core.search.splitter cimport Splitter
-from dforest.core.types cimport CATEGORICAL, Column, LeafRules, Node, Split, data_row, df_rows, value_at
+from dforest.core.types cimport CATEGORICAL, LeafRules, Node, Split, code_at, data_row, df_rows, value_at
 from dforest.rules.cut cimport df_category_goes_left
-from dforest.rules.numerics cimport df_between
+from dforest.rules.numerics cimport df_between, df_midpoint
 from dforest.rules.random cimport (
     DF_PROJECTION, DF_THRESHOLD, df_below, df_feature_key, df_stream, df_stream_open, df_uniform,
 )
@@ -207,16 +206,18 @@ def terms_of(payload):
 cdef class ObliqueSplitter(Splitter):
     """The splitter that divides nodes by weighted sums of a few columns: ``split_axis="oblique"``.
 
-    A *projection* adds up a few random columns of numbers, each times a random weight. A node takes the best of several
-    projections and categorical columns. Values are taken from X as they are, with both values of `method`.
+    A *projection* adds up a few random columns of numbers, each times a random weight. A node takes the best cut of several
+    projections, of the columns in them, and of categorical columns. Values are taken from X as they are; with ``method="hist"``,
+    cuts of single columns lie between bins.
 
     Parameters
     ----------
     n_projections : int, float or None, default=None
         How many projections and categorical columns are tried at a node. A float is an exponent of the number of columns of
-        numbers. None means `max_features` of the forest.
+        numbers. None means this number, or `max_features` of the forest if that is larger.
     projection_density : float, default=2.0
-        How many columns a projection has on average, a positive number. There are fewer where few columns vary in the node.
+        How many columns a projection has on average, a positive number; a projection with fewer than 2 has 2. There are fewer
+        where few columns vary in the node.
     projection_weights : {"binary", "continuous", "integer", "power_of_two"}, default="binary"
         What weights are drawn from: -1 and 1; the numbers from -1 to 1; the integers from -5 to 5 without 0; or the powers of 2
         from 1/8 to 8 and their negatives.
@@ -270,7 +271,6 @@ cdef class ObliqueSplitter(Splitter):
 
     def __cinit__(self, *args, **kwargs):
         self.has_own_tests = True
-        self.takes_keys = True     # it reads codes of categories alone
 
     def __init__(self, n_projections=None, projection_density=2.0, projection_weights="binary", projection_scaling="min_max",
                  thresholds="best"):
@@ -292,6 +292,7 @@ cdef class ObliqueSplitter(Splitter):
         self.weights = WEIGHTS.index(projection_weights)
         self.scaling = SCALINGS.index(projection_scaling)
         self.draws_thresholds = thresholds == "random"
+        self.takes_keys = self.draws_thresholds        # it reads codes of categories alone
 
     def __dealloc__(self):
         free(self.rows)
@@ -305,7 +306,7 @@ cdef class ObliqueSplitter(Splitter):
     def count_candidates(self, Py_ssize_t n_numeric):
         """How many candidates a node has, given the number of columns of numbers: int."""
         if self.n_projections is None:
-            return self.max_features
+            return max(self.max_features, n_numeric)
         if isinstance(self.n_projections, Integral):
             return int(self.n_projections)
         return min(MOST_CANDIDATES, max(1, ceil(n_numeric**self.n_projections)))
@@ -407,6 +408,7 @@ cdef class ObliqueSplitter(Splitter):
                 continue
             self.varying[self.n_varying] = column
             self.n_varying += 1
+            self.try_column(node, column, best)
             return column
         if self.is_first_turn or self.at == self.n_varying:
             self.is_first_turn = False
@@ -433,6 +435,34 @@ cdef class ObliqueSplitter(Splitter):
             memcpy(self.payload + HEAD + 1, best.payload, best.n_payload_words * sizeof(uint64_t))
             self.n_payload_words = HEAD + 1 + best.n_payload_words
             best.payload = NULL        # what is in the way of no other candidate
+        return 0
+
+    cdef int try_column(self, const Node* node, Py_ssize_t column, Split* best) except -1 nogil:
+        """Try a column of numbers whose spread was found just now."""
+        cdef double before = best.score, x, low = -INFINITY, high = INFINITY
+        cdef const double* values = self.spread[column].copy if self.spread[column].copy != NULL else self.values
+        cdef df_stream stream
+        cdef Term term
+        cdef Py_ssize_t i
+        term.column = <double> column
+        term.weight = 1.0
+        term.if_missing = NAN
+        if self.draws_thresholds:
+            df_stream_open(&stream, self.seed, df_feature_key(node.key, column), DF_THRESHOLD)
+            return self.keep_if_better(node, values, &term, 1, &stream, best)
+        self.try_feature(node, column, best)
+        if best.score <= before:
+            return 0
+        best.threshold = INFINITY
+        if not best.only_missing_right:                # between the node's values on either side
+            for i in range(node.n):
+                x = values[i]
+                if code_at(&node.columns[column], node.records[i].row) <= best.code:
+                    low = x if x > low else low
+                else:
+                    high = x if x < high else high
+            best.threshold = df_midpoint(low, high, 0)
+        self.keep(&term, 1, best)
         return 0
 
     cdef int best_cut(self, const Node* node, Py_ssize_t feature, const LeafRules* rules, Split* best) except -1 nogil:
@@ -467,7 +497,7 @@ cdef class ObliqueSplitter(Splitter):
             self.n_copied = 0
             for k in range(self.n_varying):
                 self.spread[self.varying[k]].copy = NULL
-        while self.n_terms < max(1, n_wanted):
+        while self.n_terms < max(2, n_wanted):
             column = self.next_column(node, stream, best)
             if column < 0:
                 break
@@ -475,16 +505,12 @@ cdef class ObliqueSplitter(Splitter):
             self.n_terms += 1
         for k in range(self.n_terms):
             column = <Py_ssize_t> self.terms[k].column
-            self.terms[k].weight = 1.0
-            self.terms[k].if_missing = NAN
-            if self.n_terms > 1:
-                self.terms[k].weight = self.draw_weight(stream) / self.spread[column].scale
-                self.terms[k].if_missing = self.spread[column].mean
+            self.terms[k].weight = self.draw_weight(stream) / self.spread[column].scale
+            self.terms[k].if_missing = self.spread[column].mean
         return 0
 
     cdef int try_projection(self, const Node* node, df_stream* stream, Split* best) except -1 nogil:
         """Replace `best` if a cut of the projection in `terms` is better."""
-        cdef double before = best.score, lowest = INFINITY, highest = -INFINITY, threshold
         cdef Py_ssize_t i, k, column
         cdef bint is_copied = True
         for k in range(self.n_terms):
@@ -497,20 +523,31 @@ cdef class ObliqueSplitter(Splitter):
                 add_copy(self.spread[column].copy, node.n, self.terms + k, self.spread[column].may_miss, self.values)
         else:
             add_up(self.terms, self.n_terms, &self.data.x, self.rows, node.n, self.values)
+        return self.keep_if_better(node, self.values, self.terms, self.n_terms, stream, best)
+
+    cdef int keep_if_better(self, const Node* node, const double* values, const Term* terms, Py_ssize_t n_terms, df_stream* stream,
+                            Split* best) except -1 nogil:
+        """Replace `best` if a cut of the sums of some terms is better. IN values : [records] the sums"""
+        cdef double before = best.score, lowest = INFINITY, highest = -INFINITY, threshold
+        cdef Py_ssize_t i
         if self.draws_thresholds:
             for i in range(node.n):
-                lowest = min(lowest, self.values[i] if self.values[i] == self.values[i] else lowest)
-                highest = max(highest, self.values[i] if self.values[i] == self.values[i] else highest)
+                lowest = values[i] if values[i] < lowest else lowest
+                highest = values[i] if values[i] > highest else highest
             threshold = df_between(lowest, highest, df_uniform(stream), 0) if lowest < highest else INFINITY
-            self.divisions.find_at(node, self.values, threshold, &self.rules, best)
+            self.divisions.find_at(node, values, threshold, &self.rules, best)
         else:
-            self.divisions.find_along(node, self.values, &self.rules, best)
+            self.divisions.find_along(node, values, &self.rules, best)
         if best.score > before:
-            best.feature = <Py_ssize_t> self.terms[0].column
-            (<double*> self.payload)[0] = best.threshold
-            memcpy(self.payload + HEAD, self.terms, self.n_terms * sizeof(Term))
-            self.n_payload_words = HEAD + 3 * self.n_terms
+            self.keep(terms, n_terms, best)
         return 0
+
+    cdef void keep(self, const Term* terms, Py_ssize_t n_terms, Split* best) noexcept nogil:
+        """Write the payload of the best split."""
+        best.feature = <Py_ssize_t> terms[0].column
+        (<double*> self.payload)[0] = best.threshold
+        memcpy(self.payload + HEAD, terms, n_terms * sizeof(Term))
+        self.n_payload_words = HEAD + 3 * n_terms
 
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil:
         cdef Py_ssize_t i
@@ -519,8 +556,7 @@ cdef class ObliqueSplitter(Splitter):
         out.score = -1.0
         out.payload = NULL
         self.forget_constants_from(node.depth)
-        if self.n_numeric < self.data.n_features:
-            self.cuts.open_node(node)
+        self.cuts.open_node(node)
         for i in range(node.n):
             self.rows[i] = data_row(node.rows, node.records[i].row)
         self.n_tried = self.n_varying = self.n_copied = self.at = self.n_terms = 0
@@ -531,15 +567,10 @@ cdef class ObliqueSplitter(Splitter):
             self.draw_projection(node, &stream, out)
             if self.n_terms == 0:
                 break
-            self.try_projection(node, &stream, out)
+            if self.n_terms > 1:
+                self.try_projection(node, &stream, out)
             self.n_tried += 1
         self.order.close()
-        self.n_terms = 1
-        for i in range(self.n_varying if out.feature < 0 else 0):      # hardly ever
-            self.terms[0].column = <double> self.varying[i]
-            self.terms[0].weight = 1.0
-            self.terms[0].if_missing = NAN
-            self.try_projection(node, &stream, out)
         if out.feature >= 0:
             (<double*> self.payload)[1] = 1.0 if out.missing_left else 0.0
             out.payload = self.payload
