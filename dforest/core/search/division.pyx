@@ -24,6 +24,7 @@ from dforest.core.search.split_evaluator import scores_statistics
 cdef enum:
     CUTS = 256                 # of a range
     INSERTION_BELOW = 24       # sort keys
+    FEW_WORDS = 8              # of a statistic: so many are copied at once
 
 
 cdef inline uint64_t ordered(double value) noexcept nogil:
@@ -109,10 +110,10 @@ cdef class Divisions:
         self.n_words = criterion.n_words
         self.sort_keys = <uint64_t*> malloc((n_records + 1) * sizeof(uint64_t))
         self.sort_keys_to = <uint64_t*> malloc((n_records + 1) * sizeof(uint64_t))
-        self.left = <int64_t*> malloc(CUTS * self.n_words * sizeof(int64_t))
+        self.left = <int64_t*> malloc((CUTS * self.n_words + FEW_WORDS) * sizeof(int64_t))
         self.shifted = <int64_t*> malloc(CUTS * self.n_words * sizeof(int64_t))
         self.end = <Py_ssize_t*> malloc(CUTS * sizeof(Py_ssize_t))
-        self.sum = <int64_t*> malloc(2 * self.n_words * sizeof(int64_t))
+        self.sum = <int64_t*> malloc((2 * self.n_words + FEW_WORDS) * sizeof(int64_t))
         if (self.sort_keys == NULL or self.sort_keys_to == NULL or self.left == NULL or self.shifted == NULL or self.end == NULL
                 or self.sum == NULL):
             raise MemoryError()
@@ -272,6 +273,19 @@ cdef class Divisions:
             sum[0] = n_draws
             sum[1] = weight
             sum[2] = third
+        elif self.criterion.kind == CLASS_WEIGHTS and self.n_words <= FEW_WORDS:
+            while i < m and n < CUTS:
+                record = &records[record_of(sort_keys[i])]
+                w = <int64_t> record.count * record.weight
+                sum[0] += record.count
+                sum[1] += w
+                sum[2 + record.target] += w
+                memcpy(left, sum, FEW_WORDS * sizeof(int64_t))         # what is too much is written over, or lies behind all
+                i += 1
+                self.end[n] = i
+                k = is_cut(sort_keys + i - 1, values)
+                left += self.n_words * k
+                n += k
         else:
             while i < m and n < CUTS:
                 add_record(self.criterion, sum, &records[record_of(sort_keys[i])])
