@@ -239,8 +239,8 @@ _OF_ESTIMATORS = {
 _KINDS = {name: kind for kind, names in _OF_ESTIMATORS.items() for name in names.split()}
 # What predictions follow from, of the attributes of estimators: the others stay in the file.
 _ATTRIBUTES = (
-    "_curves", "_features", "_loss", "_names", "calibration_", "classes_", "event_times_", "feature_names_in_", "n_classes_",
-    "n_features_in_", "n_trees_per_iteration_", "offset_", "unique_times_", "weights_",
+    "_curves", "_features", "_loss", "_names", "calibration_", "classes_", "conformal_scores_", "event_times_",
+    "feature_names_in_", "n_classes_", "n_features_in_", "n_trees_per_iteration_", "offset_", "unique_times_", "weights_",
 )  # fmt: skip
 
 

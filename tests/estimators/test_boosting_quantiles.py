@@ -1,4 +1,4 @@
-"""Boosted trees that predict several quantiles of one target: a tree of an iteration for all, whose leaves have a value for each."""
+"""Boosted trees that predict several quantiles of one target by trees whose leaves have a value for each."""
 
 from pickle import dumps, loads
 
@@ -84,13 +84,17 @@ def test_what_is_predicted():
     assert model.feature_importances_.argmax() in (0, 1)
 
 
-@given(st.lists(st.floats(-1e3, 1e3), min_size=5, max_size=5), st.lists(st.integers(0, 1000), min_size=4, max_size=4, unique=True))
-def test_putting_predictions_in_order_never_loses(numbers, levels):
-    y, *raw = numbers
+FOUR = {"min_size": 4, "max_size": 4}
+
+
+@given(st.floats(-1e3, 1e3), st.lists(st.floats(-1e3, 1e3), **FOUR), st.lists(st.integers(0, 1000), unique=True, **FOUR))
+def test_putting_predictions_in_order_never_loses(y, raw, levels):
     loss = Loss.of_levels([level / 1000 for level in sorted(levels)])
     raw, y = np.array([raw]), np.array([y])
-    before = sum(values("quantile", raw[:, k].copy(), y, level)[0] for k, level in enumerate(loss.levels))
-    after = sum(values("quantile", column.copy(), y, level)[0] for column, level in zip(loss.predict(raw).T, loss.levels, strict=True))
+    before, after = (
+        sum(values("quantile", columns[:, k].copy(), y, level)[0] for k, level in enumerate(loss.levels))
+        for columns in (raw, loss.predict(raw))
+    )
     assert after <= before * (1 + 1e-12)
     assert loss.values(raw, y)[0] == pytest.approx(after / 4, rel=1e-12)
 
@@ -150,7 +154,7 @@ def test_fits_go_on():
     X, y, model = data()
     whole, part = clone(model).fit(X, y), clone(model).set_params(warm_start=True, max_iter=3).fit(X, y)
     assert part.set_params(max_iter=8).fit(X, y).predict(X).tobytes() == whole.predict(X).tobytes()
-    with pytest.raises(ValueError, match="means quantile of 0.5, 0.9, but warm_start=True goes on with trees grown by quantile of"):
+    with pytest.raises(ValueError, match="means quantile of 0.5, 0.9, but warm_start=True goes on with trees grown by"):
         part.set_params(max_iter=9, quantile=[0.5, 0.9]).fit(X, y)
 
 

@@ -87,7 +87,7 @@ REFUSED = [
         marks=ONE_ROW,
     ),
     *[
-        ({"loss": loss, "quantile": quantile}, {}, r"The 'quantile' parameter .* in the range \[0.0, 1.0\], an array-like or None. Got")
+        ({"loss": loss, "quantile": quantile}, {}, r"The 'quantile' parameter .* \[0.0, 1.0\], an array-like or None. Got")
         for loss in ("quantile", "huber")
         for quantile in (-0.1, 1.1, np.nan)
     ],

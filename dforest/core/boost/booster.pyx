@@ -124,8 +124,9 @@ cdef class Booster:
         Sizes of the machinery that are not to have their defaults, for tests: see doc/machinery.md.
     """
 
-    def __init__(self, columns, loss, y not None, weight=None, *, int n_classes=2, parameter=0.0, baseline, double learning_rate, max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian,
-                 double l2, max_features, uint64_t seed, int n_threads, n_drawn=None, int64_t n_trees=0, raw=None,
+    def __init__(self, columns, loss, y not None, weight=None, *, int n_classes=2, parameter=0.0, baseline, double learning_rate,
+                 max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian, double l2, max_features, uint64_t seed,
+                 int n_threads, n_drawn=None, int64_t n_trees=0, raw=None,
                  double max_delta_step=INFINITY, double colsample_bytree=1.0, double colsample_bylevel=1.0, double l1=0.0,
                  double categorical_smoothing=10.0, int64_t min_samples_category=10, constraints=None, can_split=None,
                  tuning=None):

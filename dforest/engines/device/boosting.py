@@ -139,8 +139,8 @@ class BoostingShard(DeviceShard):
         n_groups = self._groups_of_rows()
         largest = self.device.zeros((n_groups, self.n_sums, 2), np.float64)
         self._run("df_boost_derive", n_groups, self.loss, self.raw, self.y, self.weight, self.baseline,
-                  self.device.array(np.ascontiguousarray(parameters)), self.drawn, self.n_all, self.n_sums, self.gradient, self.hessian,
-                  largest)  # fmt: skip
+                  self.device.array(np.ascontiguousarray(parameters)), self.drawn, self.n_all, self.n_sums, self.gradient,
+                  self.hessian, largest)  # fmt: skip
         return largest.get().max(axis=0, initial=0.0)
 
     def _measure_own(self):
