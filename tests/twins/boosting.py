@@ -218,8 +218,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     if own is None:
         is_constant, is_refitted = loss in CONSTANT_HESSIAN, loss in BY_QUANTILE
         if start is None and has_vectors:
-            own = zip(columns_of_y, np.broadcast_to(quantile, len(columns_of_y)).tolist(), strict=True)
-            start = [baselines(loss, column, weight, n_classes, level)[0] for column, level in own]
+            of_outputs = zip(columns_of_y, np.broadcast_to(quantile, len(columns_of_y)).tolist(), strict=True)
+            start = [baselines(loss, column, weight, n_classes, level)[0] for column, level in of_outputs]
         elif start is None:
             start = baselines(loss, y, weight, n_classes, quantile)
     else:
