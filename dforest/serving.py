@@ -35,9 +35,10 @@ class ServedModel:
     """A model that `load` has read for serving: base class of those of each family.
 
     A model has the methods that its estimator predicts by: `predict`, and `predict_proba`, `predict_log_proba` and
-    `decision_function` for classes, `score_samples` and `decision_function` for outliers, `predict_survival_function`,
-    `predict_cumulative_hazard_function`, `predict_quantiles` and `predict_restricted_mean` for survival times. They return what
-    those of the estimator return, to the bit. Trees and boosted trees also have `predictor`, for single rows in microseconds.
+    `decision_function` for classes, `predict_interval` of boosted trees for numbers, `score_samples` and `decision_function` for
+    outliers, `predict_survival_function`, `predict_cumulative_hazard_function`, `predict_quantiles` and
+    `predict_restricted_mean` for survival times. They return what those of the estimator return, to the bit. Trees and boosted
+    trees also have `predictor`, for single rows in microseconds.
 
     X may be an array of shape (n_rows, n_features), a list of rows, or a frame. If the estimator was fitted with column names, it
     may also be a dict from names to the values of one row or to columns of values, or a list of dicts of one row each. A name
