@@ -564,7 +564,7 @@ class HistGradientBoostingRegressor(dforest.estimators.boosting.boosting.HistGra
         self,
         loss: Literal["absolute_error", "gamma", "huber", "poisson", "quantile", "squared_error", "tweedie"] | Loss | type[Loss] = "squared_error",  # noqa: E501
         *,
-        quantile: float | None = None,
+        quantile: float | ArrayLike | None = None,
         power: float = 1.5,
         learning_rate: Literal["auto"] | float = "auto",
         max_iter: Literal["auto"] | int = "auto",

@@ -35,9 +35,10 @@ class ServedModel:
     """A model that `load` has read for serving: base class of those of each family.
 
     A model has the methods that its estimator predicts by: `predict`, and `predict_proba`, `predict_log_proba` and
-    `decision_function` for classes, `score_samples` and `decision_function` for outliers, `predict_survival_function`,
-    `predict_cumulative_hazard_function`, `predict_quantiles` and `predict_restricted_mean` for survival times. They return what
-    those of the estimator return, to the bit. Trees and boosted trees also have `predictor`, for single rows in microseconds.
+    `decision_function` for classes, `predict_interval` of boosted trees for numbers, `score_samples` and `decision_function` for
+    outliers, `predict_survival_function`, `predict_cumulative_hazard_function`, `predict_quantiles` and
+    `predict_restricted_mean` for survival times. They return what those of the estimator return, to the bit. Trees and boosted
+    trees also have `predictor`, for single rows in microseconds.
 
     X may be an array of shape (n_rows, n_features), a list of rows, or a frame. If the estimator was fitted with column names, it
     may also be a dict from names to the values of one row or to columns of values, or a list of dicts of one row each. A name
@@ -239,8 +240,8 @@ _OF_ESTIMATORS = {
 _KINDS = {name: kind for kind, names in _OF_ESTIMATORS.items() for name in names.split()}
 # What predictions follow from, of the attributes of estimators: the others stay in the file.
 _ATTRIBUTES = (
-    "_curves", "_features", "_loss", "_names", "calibration_", "classes_", "event_times_", "feature_names_in_", "n_classes_",
-    "n_features_in_", "n_trees_per_iteration_", "offset_", "unique_times_", "weights_",
+    "_curves", "_features", "_loss", "_names", "calibration_", "classes_", "conformal_scores_", "event_times_",
+    "feature_names_in_", "n_classes_", "n_features_in_", "n_trees_per_iteration_", "offset_", "unique_times_", "weights_",
 )  # fmt: skip
 
 

@@ -167,6 +167,8 @@ def asked(feature, kind, folder):
         given["y"], parameters = BOTH, [{"categorical_features": [2]}]
     elif feature == "outputs, many codes":
         given["y"], parameters = BOTH, [{"max_bins": 300}]
+    elif feature == "quantiles":
+        parameters = [{"loss": "quantile", "quantile": [0.1, 0.5, 0.9]}]
     elif feature == "entropy":
         given["y"], name = CLASSES > 0, classifier
         parameters = [{"criterion": "entropy"}, {"criterion": "hellinger"}]

@@ -169,3 +169,25 @@ class BoostedRounds:
 
     def time_predict(self, rounds):
         self.model.predict(self.rows)
+
+
+class BoostedQuantiles:
+    """Three quantiles of a target: one model of all, or a model for each; and conformal intervals."""
+
+    params = (["diabetes", "friedman"], ["one model", "a model for each"])
+    param_names = ("problem", "models")
+
+    def setup(self, name, models):
+        self.problem, levels = data.load(name, ROWS), [0.05, 0.5, 0.95]
+        asked = [levels] if models == "one model" else levels
+        self.models = [boosted_for(self.problem, loss="quantile", quantile=quantile) for quantile in asked]
+        for model in self.models:
+            model.fit(self.problem.X, self.problem.y)
+
+    def time_fit(self, name, models):
+        for model in self.models:
+            model.fit(self.problem.X, self.problem.y)
+
+    def time_intervals(self, name, models):
+        model = self.models[0].conformalize(self.problem.X_test, self.problem.y_test)
+        model.predict_interval(self.problem.X_test)

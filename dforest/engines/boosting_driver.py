@@ -117,10 +117,11 @@ class Iterations:
         problem, shard = self.problem, self.shard
         n_trees = problem.n_trees_per_iteration
         seed_of = problem.seeds_of(range(self.n_trees, self.n_trees + n_trees)).tolist()
-        total, parameter = shard.draw(seed_of[0]), problem.loss.parameter
+        total, parameters = shard.draw(seed_of[0]), problem.loss.parameters
         if self.leaf == "huber":  # beyond which rows are outliers, of all rows
-            self.delta = parameter = _quantiles(shard, None, 0, parameter, np.zeros(1, np.int32)).item()
-        exponents = boosting.gradient_exponents(shard.measure(parameter))
+            parameters = _quantiles(shard, None, 0, float(parameters[0]), np.zeros(1, np.int32))
+            self.delta = parameters.item()
+        exponents = boosting.gradient_exponents(shard.measure(parameters))
         if not shard.has_hessian:
             exponents[:, 1] = 0
         extents = shard.quantise(np.ldexp(1.0, exponents))
@@ -372,7 +373,7 @@ class BoostingDriver(Driver):
         iterations = self.iterations
         if iterations.leaf == "own":
             return self.shard.custom_values(nodes)
-        quantile = iterations.problem.loss.parameter if iterations.leaf == "quantile" else 0.5
+        quantile = float(iterations.problem.loss.parameters[output]) if iterations.leaf == "quantile" else 0.5
         found = _quantiles(self.shard, nodes, output, quantile, shifts)
         if iterations.leaf != "huber":
             return found

@@ -101,6 +101,14 @@ ATTRIBUTES = (
         BOOSTING - BOOSTED_CLASSES,
     ),
     Attribute(
+        "conformal_scores_",
+        "ndarray of shape (n_bands, n_rows), dtype float64",
+        """How far the targets of the rows that `conformalize` was given lie outside the bands that they were expected in, in
+        ascending order, and below 0 inside: see `predict_interval`. There is a band for each output or, if `quantile` is a list,
+        for each pair of quantiles that leave equal shares of targets out. A new fit removes the attribute.""",
+        frozenset({"boosting regressor"}),
+    ),
+    Attribute(
         "best_score_", "float or None", "Score after `best_iteration_` iterations; None if there was no early stopping.", BOOSTING
     ),
     Attribute(

@@ -41,7 +41,9 @@ def report(self, X=None, y=None, *, path=None, scoring=None, output=None, verbos
         classes and R² for numbers; if there are two classes, one of which has less than a tenth of the rows, it means the
         average precision of this one.
     output : int, optional
-        The number of the output that the page is about, from 0 on, if y has several columns, in which case it must be given.
+        The number of the output that the page is about, from 0 on, if y has several columns, in which case it must be given. Of
+        boosted trees that predict several quantiles, it is the number of a quantile, as predicted before the quantiles of a row
+        are put in order.
     verbose : int, default=0
         Whether progress is shown on the error stream: 1 means a line that is written anew after each section of the page, and
         2 a line for each.

@@ -57,7 +57,7 @@ class ClassifierScore(ClassifierMixin):
         float
             From 0 to 1.
         """
-        return super().score(*_read(X, y, sample_weight, given_values))
+        return super().score(*read_scored(X, y, sample_weight, given_values))
 
 
 class RegressorScore(RegressorMixin):
@@ -81,10 +81,10 @@ class RegressorScore(RegressorMixin):
             At most 1, which is the score of predictions without errors. The mean of the targets as the prediction of each row
             scores 0. Of several outputs, it is the mean of their scores.
         """
-        return super().score(*_read(X, y, sample_weight, given_numbers))
+        return super().score(*read_scored(X, y, sample_weight, given_numbers))
 
 
-def _read(X, y, sample_weight, read):
+def read_scored(X, y, sample_weight, read):
     """Rows, targets and weights to be scored: those on a device stay there, as predictions do, and all others are NumPy's."""
     return (
         X if is_on_device(X) else on_host(X),

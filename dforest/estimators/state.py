@@ -7,6 +7,7 @@ the columns of X are, the classes, and the calls of `fit` that trees came from. 
 import numpy as np
 
 from dforest.core.forest.arrays import Forest
+from dforest.estimators.boosting.intervals import bands_of, check_conformal_scores
 from dforest.estimators.data.features import Features
 from dforest.estimators.kinds import CausalTrees, Classifier, SurvivalTrees, UpliftTrees
 from dforest.estimators.results.calibration import check_calibration
@@ -57,6 +58,8 @@ def check_state(estimator, state):
     if "calibration_" in state:
         check_calibration(state["calibration_"])
     objective = forest.objective
+    if "conformal_scores_" in state:
+        check_conformal_scores(state["conformal_scores_"], len(bands_of(state["_loss"])))
     if isinstance(estimator, SurvivalTrees):
         _check_equal("the number of event_times_", len(state.get("event_times_", ())), getattr(objective, "n_times", None))
         if not isinstance(state.get("_curves"), LeafCurves):

@@ -283,6 +283,7 @@ FEATURES = {
                                         _label_order_and("interaction_cst", None), (BOOSTING,)),
     "dforest's defaults": Feature('`defaults="dforest"`', kinds=(BOOSTING,)),
     "losses": Feature("all losses", kinds=(BOOSTING,)),
+    "quantiles": Feature("several quantiles: `quantile` as a list", kinds=(BOOSTING,)),
     "own loss": Feature("a loss of your own", kinds=(BOOSTING,)),
     "own classes": Feature("a loss of your own for several classes", kinds=(BOOSTING,)),
     "own leaves": Feature("a loss of your own with `leaf_value`", kinds=(BOOSTING,)),

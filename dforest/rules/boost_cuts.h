@@ -482,6 +482,21 @@ DF_NEVER_INLINE void df_boost_add_bounded(const df_boost_arrays *first, int n, d
     }
 }
 
+/* Add the scores of an output without constraints. own : what an output adds that a cut does not divide; common : what all outputs
+ * so far have added so. Limits are handed over by value, as no store to the sums can change them then, and loops are of vectors. */
+DF_ALWAYS_INLINE void df_boost_add_scores(const df_boost_arrays *first, int n, df_boost_sums rest, const df_boost_cut *node,
+                                          df_boost_limits limits, const double *scores, double unit, double own, double common,
+                                          double *sums) {
+    const int64_t *counts = first->n, *hessians = first->h, n_all = node->n, h_all = node->hessian;
+    for (int i = 0; i < n; i++) {
+        const int64_t count = counts[i] + rest.count, h = hessians[i] + rest.hessian;
+        const int is_valid = df_is_enough(&limits, count, (double)h) & df_is_enough(&limits, n_all - count, (double)(h_all - h));
+        const double before = is_valid & (sums[i] < 0.0) ? common : sums[i];
+        const double added = scores[i] > 0.0 ? scores[i] * unit : 0.0;
+        sums[i] = before + (is_valid ? added : own);
+    }
+}
+
 /* Add the scores of an output, of the cuts after each of n entries. A cut is valid if both its sides have rows enough, and Hessian
  * enough in one output at least; an output that has less adds what it adds to the node, as if the cut did not divide it. So does
  * one in which the sides have not the direction of a constraint.
@@ -513,20 +528,13 @@ DF_ALWAYS_INLINE void df_boost_add_output_in(const int kind, const df_boost_entr
         outputs->n = node.n;
         outputs->most = node.most;
     }
-    for (int side = 0; side < 2; side++) {
+    for (int side = 0; side < (rests[1].count > 0 ? 2 : 1); side++) { /* without a rest both sides would be equal */
         double *sums = side ? outputs->left : outputs->right;
         df_boost_scores(&first, n, rests[side], &node, limits, constraint, scores);
-        if (constraint != NULL) {
+        if (constraint != NULL)
             df_boost_add_bounded(&first, n, rests[side], &node, limits, scores, unit, sums);
-            continue;
-        }
-        for (int i = 0; i < n; i++) {
-            const int64_t count = first.n[i] + rests[side].count, h = first.h[i] + rests[side].hessian;
-            const int is_valid = df_is_enough(limits, count, (double)h) &&
-                                 df_is_enough(limits, node.n - count, (double)(node.hessian - h));
-            const double before = is_valid && sums[i] < 0.0 ? outputs->common : sums[i];
-            sums[i] = before + (!is_valid ? own : scores[i] > 0.0 ? scores[i] * unit : 0.0);
-        }
+        else
+            df_boost_add_scores(&first, n, rests[side], &node, *limits, scores, unit, own, outputs->common, sums);
     }
     outputs->common += own;
 }

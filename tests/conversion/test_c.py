@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.conversion import data_of, held_rows, models, models_of_several_outputs
+from helpers.conversion import data_of, held_rows, model_of_quantiles, models, models_of_several_outputs
 from sklearn.base import is_classifier
 
 import dforest
@@ -86,6 +86,12 @@ def test_every_estimator(dtype, categories, tmp_path):
         rows = X.astype(np.float64) if categories else np.concatenate([X.astype(np.float64), held_rows(estimator)])
         compiled = Compiled(estimator.to_c(prefix=f"m{i}", verify=False), tmp_path, f"m{i}")
         assert_same(compiled, estimator, rows, estimator._features.encode(read_table(rows)))
+
+
+def test_quantiles_are_in_order(tmp_path):
+    estimator = model_of_quantiles()
+    compiled = Compiled(estimator.to_c(), tmp_path)
+    assert_same(compiled, estimator, held_rows(estimator), held_rows(estimator))
 
 
 def frame_of(n=300):

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pandas as pd
 import pytest
-from helpers.conversion import data_of, held_rows, models, models_of_several_outputs
+from helpers.conversion import data_of, held_rows, model_of_quantiles, models, models_of_several_outputs
 from onnx.reference import ReferenceEvaluator
 from sklearn.base import is_classifier
 
@@ -73,6 +73,16 @@ def test_the_same_bits(dtype, categories):
             assert_same(model, estimator, rows, n_threads)
         for i in range(0, len(rows), 29):
             assert_same(model, estimator, rows[i : i + 1], 4)
+
+
+@pytest.mark.parametrize("categories", [False, True])
+def test_quantiles_are_in_order(categories):
+    estimator = model_of_quantiles(categories=categories)
+    rows = held_rows(estimator, conversion.labels_of(estimator, np.float64))
+    assert_same(estimator.to_onnx(), estimator, rows, 1)
+    X, _ = data_of(dtype=np.float32, categories=categories)
+    (found,) = outputs(estimator.to_onnx(dtype=np.float32, operators="classic"), X, 4)
+    assert found == pytest.approx(estimator.predict(X), rel=1e-5, abs=1e-5)
 
 
 def test_more_trees_than_a_block_of_sums():

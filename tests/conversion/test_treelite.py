@@ -5,7 +5,7 @@ from itertools import chain
 import numpy as np
 import pytest
 import treelite
-from helpers.conversion import data_of, held_rows, models, models_of_several_outputs
+from helpers.conversion import data_of, held_rows, model_of_quantiles, models, models_of_several_outputs
 from sklearn.base import is_classifier
 
 import dforest
@@ -83,3 +83,8 @@ def test_what_it_cannot_have(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "treelite.model_builder", None)
     with pytest.raises(ImportError, match="to_treelite needs treelite; install it with: pip install 'treelite"):
         forest.to_treelite()
+
+
+def test_quantiles_that_are_put_in_order():
+    with pytest.raises(ValueError, match="predicts 3 quantiles, which are put in ascending order, and treelite puts nothing in"):
+        model_of_quantiles().to_treelite()

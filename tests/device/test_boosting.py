@@ -53,6 +53,7 @@ def test_models_are_those_of_the_processor(device, model, sizes, weighting):
         *((HistGradientBoostingRegressor(loss, max_iter=3), load_diabetes) for loss in ("squared_error", "poisson", "gamma")),
         (HistGradientBoostingRegressor("tweedie", power=1.5, max_iter=3), load_diabetes),
         (HistGradientBoostingRegressor("quantile", quantile=0.3, max_iter=3), load_diabetes),
+        (HistGradientBoostingRegressor("quantile", quantile=[0.1, 0.5, 0.9], max_iter=3), load_diabetes),
         (HistGradientBoostingRegressor(max_iter=3, min_samples_leaf=2), load_linnerud),
         (HistGradientBoostingRegressor(OwnSquares(), max_iter=3), load_diabetes),
     ],

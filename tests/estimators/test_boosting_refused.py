@@ -15,7 +15,7 @@ REFUSED = [
     ({"learning_rate": 0}, {}, "The 'learning_rate' parameter of HistGradientBoostingRegressor must be a float"),
     ({"loss": "deviance"}, {}, "The 'loss' parameter .* one of \"squared_error\", .* Got 'deviance'"),
     ({"max_bins": 65536}, {}, r"The 'max_bins' parameter .* in the range \[2, 65535\]. Got 65536"),
-    ({"quantile": 1.5}, {}, r"The 'quantile' parameter .* in the range \[0.0, 1.0\] or None. Got 1.5"),
+    ({"quantile": 1.5}, {}, r"The 'quantile' parameter .* in the range \[0.0, 1.0\], an array-like or None. Got 1.5"),
     ({"loss": "quantile"}, {}, 'quantile=None with loss="quantile"; allowed are numbers from 0 to 1'),
     ({"loss": "poisson"}, {"y": Y_FEW - 1}, 'y holds -1.0; allowed with loss="poisson" are numbers from 0'),
     ({"loss": "poisson"}, {"y": 0 * Y_FEW}, 'y is 0 everywhere; allowed with loss="poisson"'),
@@ -87,7 +87,7 @@ REFUSED = [
         marks=ONE_ROW,
     ),
     *[
-        ({"loss": loss, "quantile": quantile}, {}, r"The 'quantile' parameter .* in the range \[0.0, 1.0\] or None. Got")
+        ({"loss": loss, "quantile": quantile}, {}, r"The 'quantile' parameter .* \[0.0, 1.0\], an array-like or None. Got")
         for loss in ("quantile", "huber")
         for quantile in (-0.1, 1.1, np.nan)
     ],

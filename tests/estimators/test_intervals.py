@@ -12,7 +12,7 @@ from twins import intervals as twin
 import dforest.estimators.results.intervals
 from dforest import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 
-METHODS = ["oob", "jackknife+ab", "infinitesimal"]
+METHODS = ["oob", "conformal", "jackknife+ab", "infinitesimal"]
 X, Y = load_diabetes(return_X_y=True)
 
 
@@ -45,6 +45,9 @@ def intervals_of_twin(model, method, level, rows, y, new, output=()):
     there, trees = (
         np.array([tree.predict(part)[(slice(None), *output)] for tree in model.estimators_]).T for part in (new, rows)
     )
+    if method == "conformal":
+        there, leaves = model.apply(new), model.apply(rows)
+        return [twin.by_quantiles(own, leaves, counts.astype(float), y, level) for own in there]
     if method == "infinitesimal":
         return [twin.by_infinitesimal_jackknife(own, counts, level) for own in there]
     rule = twin.by_errors if method == "oob" else twin.by_jackknife
@@ -79,7 +82,7 @@ def test_the_infinitesimal_jackknife_is_for_bootstraps():
     assert (np.diff(model.predict_interval(X[:5], 0.9, "jackknife+ab")) > 0).all()
 
 
-@pytest.mark.parametrize(("method", "slack"), [("oob", 0.04), ("jackknife+ab", 0.04)])
+@pytest.mark.parametrize(("method", "slack"), [("oob", 0.04), ("conformal", 0.03), ("jackknife+ab", 0.04)])
 def test_as_many_targets_are_covered_as_asked(method, slack):
     rows, y = make_friedman1(3000, noise=2.0, random_state=0)
     model = RandomForestRegressor(keep_training_data=True, random_state=0).fit(rows[:1000], y[:1000])

@@ -276,6 +276,8 @@ def test_attributes_that_are_described_are_there(kind):
     told = {"treatment": np.arange(150) % 2} if isinstance(model, CausalTrees | UpliftTrees) else told
     y = Y_IRIS > 0 if isinstance(model, UpliftTrees) else y
     model.fit(pd.DataFrame(X_IRIS, columns=list("abcd")), y, **told)
+    if hasattr(model, "conformalize"):
+        model.conformalize(X_IRIS, y)
     names = [name for entry, _, _ in described_in(kind, "Attributes") for name in entry.split(", ")]
     assert len(names) == len(set(names)) and ("forest_" in names or "estimators_" in names)
     for name in names:

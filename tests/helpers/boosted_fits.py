@@ -101,7 +101,8 @@ def random_fit(seed, loss):
         if loss == "squared_error" and rng.random() < 0.3:
             y[rng.integers(n)] = 1e9
         model = HistGradientBoostingRegressor(loss, **parameters)
-        model.set_params(quantile=float(rng.choice([0.0, 0.1, 0.5, 0.75, 1.0])) if loss == "quantile" else None)
+        quantiles = [0.0, 0.1, 0.5, 0.75, 1.0, [0.25, 0.5], [0.0, 0.1, 0.95]]
+        model.set_params(quantile=quantiles[rng.integers(len(quantiles))] if loss == "quantile" else None)
     if CLASSES.get(loss, 2) == 2 and rng.random() < 0.4:
         is_category = np.isin(np.arange(p), parameters.get("categorical_features", []))
         model.set_params(monotonic_cst=np.where(is_category, 0, rng.integers(-1, 2, p)).tolist())

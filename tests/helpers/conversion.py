@@ -71,6 +71,16 @@ def models_of_several_outputs(dtype=np.float64, categories=False, seed=0, n=400)
         yield f"boosted, {loss}", dforest.HistGradientBoostingRegressor(loss=loss, max_iter=6, random_state=seed).fit(X, y)
 
 
+def model_of_quantiles(dtype=np.float64, categories=False):
+    """A fitted estimator of several quantiles, whose raw predictions of some rows are not in order."""
+    X, z = data_of(dtype=dtype, categories=categories)
+    common = {"categorical_features": [0, 1] if categories else None, "random_state": 0}
+    model = dforest.HistGradientBoostingRegressor("quantile", quantile=[0.4, 0.5, 0.6], max_iter=30, learning_rate=1.0, **common)
+    model.set_params(min_samples_leaf=3, max_features=1.0, early_stopping=False).fit(X, z)
+    assert (np.diff(model._raw(X), axis=1) < 0).any()
+    return model
+
+
 def labelled(seed, n=150):
     """A frame of categories and ordered levels, whose labels are numbers in any order, and of numbers; targets, and weights."""
     rng = np.random.default_rng(seed)

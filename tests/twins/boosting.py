@@ -160,8 +160,9 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         None: no limit.
     max_features : int or float, optional
         How many of the features that it may try a node tries, or which share of them. None means all.
-    quantile : float, optional
-        Of the loss "quantile"; of "huber", the share of rows that are not outliers, 0.9 unless given.
+    quantile : float or list of float, optional
+        Of the loss "quantile", of which a list makes a y of one column several outputs, one for each quantile; of "huber", the
+        share of rows that are not outliers, 0.9 unless given.
     sample_weight : sequence of float, optional
         Positive weights; rows of weight 0 must have been dropped.
     words : {"narrow", "wide"}, optional
@@ -198,6 +199,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     """
     n_rows, n_features = X.shape
     own = None if isinstance(loss, str) else loss
+    if np.ndim(quantile) > 0:
+        y = np.column_stack([y] * len(quantile))
     has_vectors = np.ndim(y) == 2
     columns_of_y = np.reshape(y, (n_rows, -1)).T.astype(float).tolist()
     y = [int(v) for v in y] if loss == "multinomial" else columns_of_y[0]
@@ -215,7 +218,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     if own is None:
         is_constant, is_refitted = loss in CONSTANT_HESSIAN, loss in BY_QUANTILE
         if start is None and has_vectors:
-            start = [baselines(loss, column, weight, n_classes, quantile)[0] for column in columns_of_y]
+            of_outputs = zip(columns_of_y, np.broadcast_to(quantile, len(columns_of_y)).tolist(), strict=True)
+            start = [baselines(loss, column, weight, n_classes, level)[0] for column, level in of_outputs]
         elif start is None:
             start = baselines(loss, y, weight, n_classes, quantile)
     else:
@@ -228,16 +232,16 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     rounds, kinds = [], []
     for number in range(max_iter):
         raw = [[baseline + s for baseline, s in zip(start, of_row, strict=True)] for of_row in sums]
-        parameter = power if loss == "tweedie" else quantile
+        parameters = np.broadcast_to(power if loss == "tweedie" else quantile, n_outputs).tolist()
         if loss == "huber":
-            parameter = weighted_quantile([abs(v - f) for v, (f,) in zip(y, raw, strict=True)], weight, quantile)
+            parameters[0] = weighted_quantile([abs(v - f) for v, (f,) in zip(y, raw, strict=True)], weight, quantile)
         if own is not None:
             slopes = own_derivatives(own, raw, y)
         elif loss == "multinomial":
             slopes = [class_derivatives(f, v) for f, v in zip(raw, y, strict=True)]
         else:
             of_outputs = [
-                [derivatives(loss, f, v, parameter) for f, v in zip(of_row, targets, strict=True)]
+                [derivatives(loss, f, v, parameter) for f, v, parameter in zip(of_row, targets, parameters, strict=True)]
                 for of_row, targets in zip(raw, zip(*columns_of_y, strict=True), strict=True)
             ]
             slopes = [list(zip(*of_row, strict=True)) for of_row in of_outputs]
@@ -259,7 +263,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                 integers = [integers_of(*one, "wide", drawn, is_of_classes) for one in given]
             tree, leaves = grow_tree(drawn, columns, integers, limits, tree_seed(seed, number * n_trees + k))
 
-            def value_of(node, raw=raw, parameter=parameter):
+            def value_of(node, raw=raw, parameters=parameters):
                 if not is_refitted:
                     penalties = [x / node.integers[0].weight_unit for x in (limits.l1, limits.l2)]
                     return [newton_value(node, o, values, *penalties) for o in range(len(node.integers))]
@@ -271,7 +275,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                 found = []
                 for o, column in enumerate(columns_of_y):
                     residuals = [(column[row] - raw[row][o]) + 0.0 for row in node.rows]
-                    found.append(values.value(refit(loss, residuals, [row.weight for row in weighed], parameter)))
+                    found.append(values.value(refit(loss, residuals, [row.weight for row in weighed], parameters[o])))
                 return found
 
             # Of nodes that are no leaves nobody knows the quantile.

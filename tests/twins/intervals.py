@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 from scipy.stats import norm
+from twins.neighbours import quantile, weights_of_row
 
 
 def out_of_bag_means(trees, counts):
@@ -46,3 +47,43 @@ def by_infinitesimal_jackknife(there, counts, level):
     variance -= counts[:, 0].sum() / n_trees * np.var(there)
     half = norm.ppf((1 + level) / 2) * np.sqrt(max(variance, 0.0))
     return [np.mean(there) - half, np.mean(there) + half]
+
+
+def conformal(lower, upper, y, bands, level):
+    """A band that is moved outwards by the score that covers, of rows whose targets and bands are known.
+
+    Parameters
+    ----------
+    lower, upper : float
+        The ends of the band.
+    y : sequence of float
+        Targets of other rows.
+    bands : sequence of (float, float)
+        Their bands.
+    level : float
+    """
+    scores = sorted(max(low - target, target - high) for target, (low, high) in zip(y, bands, strict=True))
+    rank = math.ceil(Fraction(str(level)) * (len(scores) + 1))
+    by = scores[rank - 1] if rank <= len(scores) else math.inf
+    ends = [lower - by, upper + by]
+    return ends if ends[0] <= ends[1] else [(lower + upper) / 2] * 2
+
+
+def by_quantiles(leaf, leaves, counts, y, level):
+    """Quantiles by the weights of training rows, moved by what training rows ask for out of bag.
+
+    Parameters
+    ----------
+    leaf : ndarray of shape (n_trees,)
+        The leaves that the row reaches.
+    leaves, counts : ndarray of shape (n_rows, n_trees)
+        The leaves that training rows reach, and how often each tree drew them.
+    """
+
+    def band(leaf, counting=None):
+        weights = weights_of_row(leaf, leaves, counts, counting)
+        return [quantile(y, weights, q) for q in ((1 - level) / 2, (1 + level) / 2)]
+
+    seen = [i for i in range(len(y)) if (counts[i] == 0).any()]
+    bands = [band(leaves[i], counts[i] == 0) for i in seen]
+    return conformal(*band(leaf), [y[i] for i in seen], bands, level)

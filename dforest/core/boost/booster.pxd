@@ -45,6 +45,7 @@ cdef class Booster:
     cdef uint8_t* bits_below_max       # [n_rows] of weights; NULL: none is light
     cdef double* kept                  # [n_sums, n_rows, 2] derivatives; NULL: no node has been light yet, nor may be
     cdef double[::1] baseline          # [n_sums]
+    cdef double[::1] parameters        # [n_sums] of the loss
     cdef double* factors               # [n_sums, 2] 2 to the power of the exponents of quantised gradients
     cdef bint has_scales               # rows of the iteration are quantised by them
     cdef BoostScale* scales            # [n_sums]

@@ -84,8 +84,8 @@ cdef class Booster:
         Positive. None: all are 1.
     n_classes : int, default=2
         Only looked at where the loss is that of several classes.
-    parameter : float, default=0.0
-        Of the loss: its quantile or power; for Huber's, the share of rows that are no outliers.
+    parameter : float or sequence of float, default=0.0
+        Of the loss: its quantile or power; for Huber's, the share of rows that are no outliers. A sequence has one for each sum.
     baseline : ndarray of shape (n_sums,), dtype float64
         What raw predictions begin with.
     learning_rate : float
@@ -124,9 +124,9 @@ cdef class Booster:
         Sizes of the machinery that are not to have their defaults, for tests: see doc/machinery.md.
     """
 
-    def __init__(self, columns, loss, y not None, weight=None, *, int n_classes=2, double parameter=0.0,
-                 baseline, double learning_rate, max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian,
-                 double l2, max_features, uint64_t seed, int n_threads, n_drawn=None, int64_t n_trees=0, raw=None,
+    def __init__(self, columns, loss, y not None, weight=None, *, int n_classes=2, parameter=0.0, baseline, double learning_rate,
+                 max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian, double l2, max_features, uint64_t seed,
+                 int n_threads, n_drawn=None, int64_t n_trees=0, raw=None,
                  double max_delta_step=INFINITY, double colsample_bytree=1.0, double colsample_bylevel=1.0, double l1=0.0,
                  double categorical_smoothing=10.0, int64_t min_samples_category=10, constraints=None, can_split=None,
                  tuning=None):
@@ -166,7 +166,6 @@ cdef class Booster:
         self.n_trees = n_trees
         self.seed = seed
         self.fit.leaf = facts.leaf
-        self.fit.parameter = parameter
         is_damped = not (isinstance(loss, Loss) or facts.has_constant_hessian)
         self.fit.limits = df_value_limits_of(learning_rate, max_delta_step, is_damped, self.n_trees_per_iteration)
         self.fit.l1 = l1
@@ -176,6 +175,7 @@ cdef class Booster:
         self.rows.y = &targets[0]
         self.raw = np.zeros((K, n_rows)) if raw is None else raw
         self.baseline = np.array(baseline, np.float64)
+        self.parameters = np.array(np.broadcast_to(np.asarray(parameter, np.float64), K))
         if self.raw.shape[0] != K or self.raw.shape[1] != n_rows or self.baseline.shape[0] != K:
             raise ValueError(f"raw has shape {np.shape(self.raw)} and baseline {np.shape(self.baseline)}; allowed are "
                              f"{(K, n_rows)} and {(K,)}")
@@ -212,6 +212,7 @@ cdef class Booster:
             self.own = CustomLoss(loss, targets, weight, self.team, self.chunk)
         self.fit.rows = &self.rows
         self.fit.baseline = &self.baseline[0]
+        self.fit.parameters = &self.parameters[0]
         self.fit.has_hessian, self.fit.chunk, self.fit.leaf_rows = self.has_hessian, self.chunk, tuning.get("leaf_rows", 8192)
         plane = n_rows * (2 if self.has_hessian else 1)
         # Shared out, trees take as long as the thread that has most of them.
@@ -316,7 +317,7 @@ cdef class Booster:
             self.total_weight = self.drawn.total_weight
         self.rows.raw = &self.raw[0, 0]
         self.rows.baseline = self.baseline[0]
-        self.rows.parameter = (<TreeGrower> self.grower[0]).delta() if self.fit.leaf == DF_HUBER_LEAF else self.fit.parameter
+        self.rows.parameter = (<TreeGrower> self.grower[0]).delta() if self.fit.leaf == DF_HUBER_LEAF else self.parameters[0]
         if self.own is not None:
             self.own.find(&self.raw[0, 0], &self.baseline[0])
         while not self.has_scales:
@@ -417,6 +418,8 @@ cdef class Booster:
         rows.y += k * self.data.n_rows
         rows.raw += k * self.data.n_rows
         rows.baseline = self.baseline[k]
+        if k > 0:
+            rows.parameter = self.parameters[k]
         if rows.kept != NULL:
             rows.kept += 2 * k * self.data.n_rows
         return rows

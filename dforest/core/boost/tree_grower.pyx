@@ -231,7 +231,7 @@ cdef class TreeGrower:
             if self.fit.leaf == DF_HUBER_LEAF:
                 outputs[k].value = self.value_of(df_huber_leaf(weighed, node.at.n, self.fit.rows.parameter))
                 continue
-            quantile = self.fit.rows.parameter if self.fit.leaf == DF_QUANTILE_LEAF else 0.5
+            quantile = self.fit.parameters[k] if self.fit.leaf == DF_QUANTILE_LEAF else 0.5
             outputs[k].value = self.value_of(df_weighted_quantile(weighed, node.at.n, quantile))
 
     cdef double delta(self) noexcept nogil:
@@ -240,7 +240,7 @@ cdef class TreeGrower:
         for i in range(self.data.n_rows):
             self.weighed[i].value = fabs(self.fit.rows.y[i] - (self.fit.rows.raw[i] + self.fit.rows.baseline))
             self.weighed[i].weight = self.weight_of(i)
-        return df_weighted_quantile(self.weighed, self.data.n_rows, self.fit.parameter)
+        return df_weighted_quantile(self.weighed, self.data.n_rows, self.fit.parameters[0])
 
     cdef int list_leaf_ranges(self) except -1 nogil:
         cdef const BoostNode* node

@@ -326,7 +326,7 @@ def quantiles_of_rows(LeafTable table not None, leaf not None, const uint32_t[::
     Parameters
     ----------
     table, leaf, n_threads
-        As of `weights_of_rows`; a tree counts for each row.
+        As of `weights_of_rows`.
     place : ndarray of shape (n_rows,), dtype uint32
         Where the target of each training row is in `sorted_y`.
     sorted_y : ndarray of shape (n_rows,), dtype float64
@@ -338,7 +338,7 @@ def quantiles_of_rows(LeafTable table not None, leaf not None, const uint32_t[::
     -------
     ndarray of shape (n, n_q), dtype float64
         The least target up to which the weights, added up in the order of the targets, come to q - 2**-40; NaN for a row without
-        training rows in its leaves.
+        training rows in its leaves, or for which no tree counts.
     """
     cdef Task task = Task(table, leaf, n_threads)
     result = np.empty((len(leaf), q.shape[0]))

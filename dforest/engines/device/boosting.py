@@ -128,19 +128,19 @@ class BoostingShard(DeviceShard):
         self.drawn.write(counts.astype(np.uint8))
         return self.n_rows if self.weights.times is None else int(self.weights.times[order[: self.n_rows]].sum(dtype=np.uint64))
 
-    def measure(self, parameter):
+    def measure(self, parameters):
         """The largest gradient, in magnitude, and hessian of each sum of the iteration that begins: float64, (n_sums, 2).
 
-        parameter : float
-            Of the loss.
+        parameters : ndarray of shape (n_sums,), dtype float64
+            Of the loss, for each sum.
         """
         if self._own is not None:
             return self._measure_own()
         n_groups = self._groups_of_rows()
         largest = self.device.zeros((n_groups, self.n_sums, 2), np.float64)
         self._run("df_boost_derive", n_groups, self.loss, self.raw, self.y, self.weight, self.baseline,
-                  self.device.array(np.array([parameter])), self.drawn, self.n_all, self.n_sums, self.gradient, self.hessian,
-                  largest)  # fmt: skip
+                  self.device.array(np.ascontiguousarray(parameters)), self.drawn, self.n_all, self.n_sums, self.gradient,
+                  self.hessian, largest)  # fmt: skip
         return largest.get().max(axis=0, initial=0.0)
 
     def _measure_own(self):

@@ -46,8 +46,8 @@ class RankBoostingShard(RankShard):
         self.n_rows = self.ranks.total(self.local.n_rows)
         return total
 
-    def measure(self, parameter):
-        return self.ranks.greatest(self.local.measure(parameter))
+    def measure(self, parameters):
+        return self.ranks.greatest(self.local.measure(parameters))
 
     def quantise(self, factors):
         found = self.local.quantise(factors)

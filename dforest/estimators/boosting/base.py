@@ -82,8 +82,8 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
 
     # What is allowed if y has several columns, and the loss is for one.
     _for_columns = (
-        'names of losses other than "huber", or an estimator for each column, such as sklearn.multioutput.MultiOutputRegressor '
-        "makes"
+        'names of losses other than "huber", with one quantile at most, or an estimator for each column, such as '
+        "sklearn.multioutput.MultiOutputRegressor makes"
     )
 
     def _measure(self, scoring, sample, n_threads, ranks):
@@ -237,7 +237,7 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
         n_rows, is_given = ranks.total(sum(rows.lengths)), ranks.any(to_score[0] is not None)
         has_scores = not isinstance(self.scoring, str) or self.scoring != "loss" or self._loss.has_values
         choose_values(self, n_rows, is_given, has_scores=has_scores)
-        check_support(Fit(self, self._loss.n_outputs), places)
+        check_support(Fit(self, self._loss.n_targets), places)
         self._check_rows(rows)
         self._constraints = constraints_of(self, self.n_features_in_)
         self._has_offset = has_offset
@@ -390,7 +390,7 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
         )
         n_drawn = max(1, int(self.subsample * n_rows))
         return BoostingProblem(
-            columns, y, weight, self._loss.bound(queries), baseline, rules, seeds.trees, n_rows,
+            columns, self._loss.targets(y), weight, self._loss.bound(queries), baseline, rules, seeds.trees, n_rows,
             n_drawn if n_drawn < n_rows else None, constraints,
             can_split(columns, ranks) if rules.draw_columns(len(columns)) else None,
             raw=None if offset is None else np.array(offset.T, order="C"), share=share, statistics=statistics,

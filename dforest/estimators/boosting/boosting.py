@@ -1,15 +1,21 @@
 """Gradient boosting: trees that are grown one after the other, each for what those before it leave to be predicted."""
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from dforest.config import on_host
 from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.estimators.boosting.base import BoostingEstimator
+from dforest.estimators.boosting.intervals import scores_of_bands
 from dforest.estimators.boosting.losses import Loss, OwnLoss
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting.predictions import BoostedClasses, BoostedNumbers
 from dforest.estimators.data.fits import instance_of
+from dforest.estimators.data.given import given_numbers
+from dforest.estimators.data.outputs import by_output
+from dforest.estimators.data.rows import checked_targets
 from dforest.estimators.declaration import has_parameters
-from dforest.estimators.scoring import ClassifierScore, RegressorScore
+from dforest.estimators.scoring import ClassifierScore, RegressorScore, read_scored
 from dforest.estimators.targets.classes import Classes
 from dforest.estimators.targets.numbers import Numbers
 
@@ -123,17 +129,91 @@ class HistGradientBoostingRegressor(BoostedNumbers, RegressorScore, BoostingEsti
     def n_outputs_(self):
         """Number of outputs, which is the number of columns of y: int."""
         check_is_fitted(self, "_loss")
-        return self._loss.n_outputs
+        return self._loss.n_targets
+
+    def score(self, X, y, sample_weight=None):
+        """Return the coefficient of determination of predictions, R2, or, of several quantiles, how much better they are.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows with the columns of the training data.
+        y : array-like of shape (n_rows,) or (n_rows, n_outputs)
+            The targets of the rows. None may be missing.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows. None means that all weights are 1.
+
+        Returns
+        -------
+        float
+            At most 1, which is the score of predictions without errors. The mean of the targets as the prediction of each row
+            scores 0. Of several outputs, it is the mean of their scores. If `quantile` is a list, it is 1 less the ratio of two
+            mean pinball losses over rows and quantiles, that of the predictions and that of the quantiles of these targets: for
+            one quantile, `sklearn.metrics.d2_pinball_score`.
+        """
+        check_is_fitted(self, "_loss")
+        if not self._loss.levels:
+            return super().score(X, y, sample_weight)
+        X, y, sample_weight = map(on_host, read_scored(X, y, sample_weight, given_numbers))
+        return self._loss.score(on_host(self.predict(X)), y, sample_weight)
+
+    def conformalize(self, X, y, *, offset=None):
+        """Have rows that the model was not fitted to say how wide intervals must be: see `predict_interval`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features), or None
+            Rows that neither trees were grown on nor early stopping was judged by, such as a random tenth of all rows that were
+            left out of `fit`. None means the training rows, each as predicted by the trees of the fold that held it out, which
+            a fit keeps as `oof_prediction_` if rows are held out in turn (`validation_folds`). Intervals then hold their level
+            only about: trees of all rows are a little better than those of a fold, and the number of iterations was chosen by
+            these rows.
+        y : array-like of shape (n_rows,) or (n_rows, n_outputs)
+            Their targets. With X=None, those that `fit` was given; what rows of weight 0 have does not count. Weights of rows
+            don't count either.
+        offset : array-like of shape (n_rows,) or (n_rows, n_predictions), optional
+            What each row's raw prediction begins with, as in `fit`. None means zeros, or, with X=None, those of `fit`.
+
+        Returns
+        -------
+        self
+            The estimator, whose attribute `conformal_scores_` is set. Its predictions stay what they are.
+
+        Raises
+        ------
+        ValueError
+            If y is not as described, if X is None but there are no predictions out of fold, or if `quantile` is a list without
+            two quantiles that leave equal shares of targets out.
+        """
+        check_is_fitted(self)
+        if X is not None:
+            predicted = on_host(self.predict(X, offset=offset))
+        elif not hasattr(self, "oof_prediction_"):
+            raise ValueError(
+                "X=None, but fit has held no rows out in turn; allowed are rows that the model was not fitted to, and X=None "
+                "after a fit with early_stopping=True and validation_folds=5, for example"
+            )
+        elif offset is not None:
+            raise ValueError("offset is given with X=None; allowed with X=None is offset=None, as fit was given the offsets")
+        else:
+            predicted = self.oof_prediction_
+        y = checked_targets(self, y, predicted)
+        y = self._target.encode_known(self, by_output(y)).astype(np.float64)
+        known = ~np.isnan(predicted.reshape(len(predicted), -1)[:, 0])
+        self.conformal_scores_ = scores_of_bands(self, predicted[known], y[known])
+        return self
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         loss = getattr(self, "loss", "huber")  # while a pickle is read there is none
-        tags.target_tags.multi_output = isinstance(loss, str) and loss != "huber"
+        has_levels = loss == "quantile" and np.ndim(getattr(self, "quantile", None)) > 0
+        tags.target_tags.multi_output = isinstance(loss, str) and loss != "huber" and not has_levels
         return tags
 
     def _make_loss(self, n_outputs):
         if isinstance(self.loss, str):
-            return self._loss_by_name().of_outputs(n_outputs)
+            loss = self._loss_by_name()
+            return loss if loss.levels else loss.of_outputs(n_outputs)
         return OwnLoss(instance_of(BoostingLoss, "loss", self.loss))
 
     def _loss_by_name(self):
@@ -141,9 +221,25 @@ class HistGradientBoostingRegressor(BoostedNumbers, RegressorScore, BoostingEsti
         if self.loss == "quantile":
             if self.quantile is None:
                 raise ValueError('quantile=None with loss="quantile"; allowed are numbers from 0 to 1')
-            return Loss(self.loss, float(self.quantile))
+            return Loss(self.loss, float(self.quantile)) if np.ndim(self.quantile) == 0 else Loss.of_levels(self._levels())
+        if np.ndim(self.quantile) > 0 and self.loss == "huber":
+            raise ValueError(f'quantile={self.quantile!r} with loss="huber"; allowed are a number from 0 to 1, and None')
         if self.loss == "huber":
             return Loss(self.loss, 0.9 if self.quantile is None else float(self.quantile))
         if self.loss == "tweedie":
             return Loss(self.loss, float(self.power))
         return Loss(self.loss)
+
+    def _levels(self):
+        """The numbers of `quantile`, if it is a list: list of float. Raises ValueError if they are not as described."""
+        try:
+            levels = np.asarray(self.quantile, np.float64)
+        except (TypeError, ValueError):
+            levels = np.empty(0)
+        is_right = levels.ndim == 1 and len(levels) and ((levels >= 0) & (levels <= 1)).all() and (np.diff(levels) > 0).all()
+        if not is_right:
+            raise ValueError(
+                f"quantile={self.quantile!r}; allowed are a number from 0 to 1, and lists of such numbers, each greater than the "
+                "one before"
+            )
+        return levels.tolist()

@@ -8,7 +8,6 @@ are exact, so they depend on no order and on no number of threads.
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 
@@ -45,15 +44,16 @@ class Loss:
     ----------
     name : str
         Of `dforest.rules.losses.LOSSES`.
-    parameter : float, default=0.0
-        The quantile of "quantile", the power of "tweedie"; of "huber" the share of rows that are no outliers.
+    parameter : float or tuple of float, default=0.0
+        The quantile of "quantile", the power of "tweedie"; of "huber" the share of rows that are no outliers. Several quantiles,
+        which ascend, are *levels*: a row has one target then, and a raw prediction for each level.
     n_sums : int, default=1
         How many raw predictions a row has: one for each class of "multinomial", or for each output, each of which has the loss
         by itself.
     """
 
     name: str
-    parameter: float = 0.0
+    parameter: float | tuple = 0.0
     n_sums: int = 1
 
     of_groups = False
@@ -97,10 +97,30 @@ class Loss:
             )
         return cls(name).of_outputs(len(n_classes))
 
+    @classmethod
+    def of_levels(cls, levels):
+        """The pinball loss of several quantiles of one target, which ascend."""
+        return cls("quantile", tuple(levels), len(levels))
+
+    @property
+    def levels(self):
+        """The quantiles of one target that are predicted together: tuple of float; None: there is one prediction of a target."""
+        return self.parameter if isinstance(self.parameter, tuple) else None
+
+    @property
+    def parameters(self):
+        """`parameter`, or that of each level, for each sum: ndarray of shape (n_sums,), dtype float64."""
+        return np.array(np.broadcast_to(np.asarray(self.parameter, np.float64), self.n_sums))
+
     @property
     def n_outputs(self):
-        """How many targets a row has."""
+        """How many outputs a tree has: the numbers of a leaf."""
         return 1 if self.name == "multinomial" else self.n_sums
+
+    @property
+    def n_targets(self):
+        """How many targets a row has."""
+        return 1 if self.levels else self.n_outputs
 
     @property
     def n_trees_per_iteration(self):
@@ -123,10 +143,17 @@ class Loss:
         """The loss of so many outputs."""
         return replace(self, n_sums=n_outputs)
 
-    def _by_output(self, function, raw, *columns):
-        """What a function over rows makes of raw predictions and other columns, output by output: list of its results."""
-        given = [np.ascontiguousarray(array.reshape(len(raw), self.n_outputs).T) for array in (raw, *columns)]
-        return [function(self.name, *(array[k] for array in given)) for k in range(self.n_outputs)]
+    def of_output(self, output):
+        """The loss of one of the outputs, given its number."""
+        return replace(self, parameter=self.levels[output] if self.levels else self.parameter, n_sums=1)
+
+    def targets(self, y):
+        """The target of each output: ndarray of shape (n_rows,) or (n_rows, n_outputs), a view of those of rows."""
+        return np.broadcast_to(y[:, None], (len(y), self.n_sums)) if self.n_targets < self.n_outputs else y
+
+    def _columns(self, *arrays):
+        """Arrays of shape (n_rows,) or (n_rows, n_outputs) output by output, each contiguous."""
+        return [np.ascontiguousarray(array.reshape(len(array), self.n_outputs).T) for array in arrays]
 
     @property
     def facts(self):
@@ -139,7 +166,8 @@ class Loss:
         return self.facts.number
 
     def __str__(self):
-        return self.name + (f" of {self.parameter}" if self.parameter else "")
+        told = ", ".join(map(str, self.levels)) if self.levels else self.parameter
+        return self.name + (f" of {told}" if told else "")
 
     def check_targets(self, y, is_trained_on=True):
         """Raise ValueError if there are targets that the loss does not allow.
@@ -193,10 +221,10 @@ class Loss:
             One for each sum: see `dforest.rules.losses.baselines`; Huber's loss begins with the median. With offsets they lose
             least beside these.
         """
-        if self.n_outputs > 1:
+        if self.levels or self.n_outputs > 1:
             own = [None] * self.n_outputs if offset is None else np.split(offset, self.n_outputs, axis=1)
-            one = replace(self, n_sums=1)
-            return sum((one.baseline(column.copy(), weight, ranks, part) for column, part in zip(y.T, own, strict=True)), ())
+            y = self._columns(self.targets(y))[0]
+            return sum((self.of_output(k).baseline(y[k], weight, ranks, part) for k, part in enumerate(own)), ())
         integers = None if weight is None else integer_weights(weight, ranks).integers
         together = ranks if ranks.size > 1 else None
         has_link = LOSSES[self.name].targets != "finite"
@@ -211,10 +239,10 @@ class Loss:
     def derivatives(self, y, baseline, offset=None):
         """See `OwnLoss.derivatives`. For "huber", `parameter` must be delta: see `at_start`."""
         raw = np.tile(np.array(baseline), (len(y), 1)) if offset is None else offset + baseline
-        if self.n_outputs == 1:
+        if self.n_outputs == 1 and not self.levels:
             return self._derivatives(y, raw)
-        one = replace(self, n_sums=1)
-        found = [one._derivatives(y[:, k].copy(), raw[:, [k]]) for k in range(self.n_outputs)]
+        y = self._columns(self.targets(y))[0]
+        found = [self.of_output(k)._derivatives(y[k], raw[:, [k]]) for k in range(self.n_outputs)]
         return tuple(np.column_stack(parts) for parts in zip(*found, strict=True))
 
     def _derivatives(self, y, raw):
@@ -247,11 +275,15 @@ class Loss:
         -------
         ndarray of shape (n_rows,), dtype float64
             The mean, the median or a quantile, or the probability of class 1; of more than two classes the probabilities of
-            all, shape (n_rows, n_classes), and so of one class; of several outputs, shape (n_rows, n_outputs).
+            all, shape (n_rows, n_classes), and so of one class; of several outputs, shape (n_rows, n_outputs). Of levels, raw
+            predictions are put in ascending order, row by row: the sum of the levels' losses is never greater for that, as it
+            is linear in the predictions but for a term that all levels have in common.
         """
+        if self.levels:
+            return np.sort(raw, axis=1)
         if self.name == "multinomial":
             return class_predictions(raw, n_threads)
-        found = self._by_output(partial(predictions, n_threads=n_threads), raw)
+        found = [predictions(self.name, column, n_threads=n_threads) for column in self._columns(raw)[0]]
         return found[0] if self.n_outputs == 1 else np.column_stack(found)
 
     def probabilities(self, raw, n_threads=1):
@@ -264,14 +296,38 @@ class Loss:
     def values(self, raw, y):
         """The loss of each row, given raw predictions as `predict` takes them: ndarray of shape (n_rows,), dtype float64.
 
-        Of several outputs it is the sum of theirs. For "huber", `parameter` must be delta: see `at_start`.
+        Of several outputs it is the sum of theirs, and of levels the mean, by what `predict` makes of raw predictions. For
+        "huber", `parameter` must be delta: see `at_start`.
         """
         if self.name == "multinomial":
             return class_values(raw, y.astype(np.int64))
-        first, *others = self._by_output(lambda name, *columns: values(name, *columns, self.parameter), raw, y)
-        for other in others:
-            first += other
-        return first
+        raw, y = (self.predict(raw), self.targets(y)) if self.levels else (raw, y)
+        given, total = self._columns(raw, y), np.zeros(len(raw))
+        for parameter, *columns in zip(self.parameters.tolist(), *given, strict=True):
+            total += values(self.name, *columns, parameter)
+        return total / len(self.levels) if self.levels else total
+
+    def score(self, predicted, y, weight=None):
+        """How much less the mean loss of predictions is than that of constants, of levels: float.
+
+        1 is the score of predictions without errors, 0 that of the constants that lose least, and also the score if these lose
+        nothing, but predictions do.
+
+        Parameters
+        ----------
+        predicted : ndarray of shape (n_rows, n_levels), dtype float64
+        y : ndarray of shape (n_rows,), dtype float64
+        weight : ndarray of shape (n_rows,), dtype float64, or None
+        """
+        y = np.ascontiguousarray(y, np.float64)
+        chosen = slice(None) if weight is None else np.asarray(weight) > 0
+        y, weight = y[chosen], None if weight is None else np.asarray(weight, np.float64)[chosen]
+        constants = self.baseline(y, weight, ALONE)
+        of_constants = MeanLoss(self, constants, y, weight, 1)(np.zeros((len(y), self.n_sums)))
+        found = MeanLoss(self, np.zeros(self.n_sums), y, weight, 1)(np.asarray(predicted, np.float64)[chosen])
+        if of_constants == 0.0:
+            return float(found == 0.0)
+        return 1.0 - found / of_constants
 
 
 @dataclass(frozen=True)
@@ -287,8 +343,6 @@ class OwnLoss:
 
     loss: object
     n_classes: int = 0
-
-    parameter = 0.0
 
     def __post_init__(self):
         # What becomes of the user's object later makes no difference; nor does it keep what it was configured for.
@@ -308,7 +362,7 @@ class OwnLoss:
         """The loss, in place of a number."""
         return self.loss
 
-    n_outputs, is_damped = 1, False
+    n_outputs, n_targets, levels, is_damped = 1, 1, None, False
 
     @property
     def name(self):
@@ -332,6 +386,15 @@ class OwnLoss:
     @property
     def n_sums(self):
         return self.n_classes if self.n_classes > 2 else 1
+
+    @property
+    def parameters(self):
+        """See `Loss.parameters`."""
+        return np.zeros(self.n_sums)
+
+    def targets(self, y):
+        """See `Loss.targets`."""
+        return y
 
     @property
     def n_trees_per_iteration(self):

@@ -29,7 +29,7 @@ def raw_out_of_fold(divisions, forests, n_iterations, n_threads):
 
 
 def keep_out_of_fold(estimator, raw, kept):
-    """Set the attribute that has the predictions out of fold, or none.
+    """Set the attribute that has the predictions out of fold, or none, and forget the scores of rows by an earlier fit.
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ def keep_out_of_fold(estimator, raw, kept):
     kept : ndarray of bool
         Which of the rows that `fit` was given these are.
     """
-    vars(estimator).pop("oof_prediction_", None)
+    for name in ("oof_prediction_", "conformal_scores_"):
+        vars(estimator).pop(name, None)
     if raw is None:
         return
 

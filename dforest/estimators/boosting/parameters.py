@@ -70,11 +70,14 @@ BOOSTING_PARAMETERS = (
     ),
     Parameter(
         "quantile",
-        "float or None",
+        "float, array-like of float, or None",
         None,
-        [Interval(Real, 0, 1, closed="both"), None],
-        """Quantile that ``loss="quantile"`` predicts, from 0 to 1, which must then be given. With ``loss="huber"``, it is the
-        share of rows whose errors count in full; None means 0.9. Other losses ignore it.""",
+        [Interval(Real, 0, 1, closed="both"), "array-like", None],
+        """Quantile that ``loss="quantile"`` predicts, from 0 to 1, which must then be given. If it is a list of quantiles, each
+        greater than the one before, one model predicts them all: y has one column, an iteration grows a tree whose leaves have
+        a value for each quantile, by the sum of the losses of all, and `predict` returns a column for each. Predictions of a row
+        never cross, as they are put in ascending order. Early stopping is by the mean of the losses. With ``loss="huber"``,
+        `quantile` is the share of rows whose errors count in full; None means 0.9. Other losses ignore it.""",
         of=REGRESSOR,
         group=ITERATIONS,
     ),

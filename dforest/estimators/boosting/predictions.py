@@ -5,6 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from dforest.config import in_kind, on_host
+from dforest.estimators.boosting.intervals import predict_interval
 from dforest.estimators.boosting.offsets import check_offset
 from dforest.estimators.data.given import check_number
 from dforest.estimators.data.labels import labels_of
@@ -39,7 +40,7 @@ class RawPredictions(BoostedTrees):
         if n_iter is None and offset is None:
             packed, *rows = self._ready(X)
             number = self._loss.facts.number  # below 0 of a loss of the user's own
-            if hasattr(packed, "inverse_link") and number >= 0:  # on a device
+            if hasattr(packed, "inverse_link") and number >= 0 and not self._loss.levels:  # on a device
                 return in_kind(X, packed.inverse_link(*rows, number, has_classes))
             raw = on_host(packed.mean(*rows))
         else:
@@ -193,6 +194,8 @@ class BoostedClasses(Classifier):
 class BoostedNumbers:
     """What makes `RawPredictions` those of numbers."""
 
+    predict_interval = predict_interval
+
     @with_hints
     def predict(self, X, *, n_iter=None, offset=None):
         """Predict the target of each row.
@@ -208,9 +211,10 @@ class BoostedNumbers:
 
         Returns
         -------
-        ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64
+        ndarray of shape (n_rows,), (n_rows, n_outputs) or (n_rows, n_quantiles), dtype float64
             Estimates of the mean of the target, or of its median or a quantile, depending on `loss`; of several outputs, a column
-            for each.
+            for each. If `quantile` is a list, there is a column for each quantile, and each row is in ascending order: the sum
+            of the pinball losses of a row is never greater for that.
         """
         return self._predicted(X, n_iter, offset)
 

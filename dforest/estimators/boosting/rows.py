@@ -150,8 +150,10 @@ def check_columns_of_y(estimator, partitions):
     for partition in partitions:
         shape = np.asarray(partition.y).shape
         if len(shape) == 2 and shape[1] > 1:
+            levels = f" with quantile={estimator.quantile!r}" if estimator.loss == "quantile" else ""
             raise ValueError(
-                f"loss={estimator.loss!r} is for a y of one column, and y has {shape[1]}; allowed are {estimator._for_columns}"
+                f"loss={estimator.loss!r}{levels} is for a y of one column, and y has {shape[1]}; allowed are "
+                f"{estimator._for_columns}"
             )
 
 
@@ -205,10 +207,10 @@ def scored_rows(estimator, to_score, ranks, suffix="_val"):
     X, y, sample_weight, offset, groups, group_sizes = to_score
     if not ranks.any(X is not None):
         return None
-    n_sums, n_outputs = estimator._loss.n_sums, estimator._loss.n_outputs
+    n_sums, n_targets = estimator._loss.n_sums, estimator._loss.n_targets
     has_rows = X is not None and (ranks.size == 1 or _num_samples(X) > 0)
     if not has_rows:  # but others have some
-        X, y = np.zeros((0, estimator.n_features_in_), np.float32), np.zeros((0, n_outputs) if n_outputs > 1 else 0)
+        X, y = np.zeros((0, estimator.n_features_in_), np.float32), np.zeros((0, n_targets) if n_targets > 1 else 0)
         offset = np.zeros((0, n_sums)) if estimator._has_offset else None
         sample_weight = None
     is_weighted = ranks.any(sample_weight is not None)

@@ -190,6 +190,11 @@ class PredictedNumbers(RegressorMixin, BaseEstimator):
     def predict(self, X=None):
         return self.loss.predict(self.raw)
 
+    def score(self, X, y, sample_weight=None):
+        if self.loss.levels:
+            return self.loss.score(self.predict(), y, sample_weight)
+        return super().score(X, y, sample_weight)
+
     def __sklearn_is_fitted__(self):
         return True
 

@@ -20,10 +20,11 @@ from dforest.estimators.data.given import check_number
 from dforest.estimators.data.outputs import columns_of
 from dforest.estimators.data.validation import count_threads
 from dforest.estimators.powers import next_power, times_power
+from dforest.estimators.results.conformal import covering_rank, moved, scores_of
+from dforest.estimators.results.neighbours import quantiles_at, quantiles_out_of_bag
 from dforest.warning import warn
 
 BLOCK_BYTES = 1 << 26  # of numbers that are worked on together
-_ROUNDING = 1e-6  # of a number of rows
 
 
 def predict_interval(self, X=None, level=0.9, method="oob"):
@@ -36,11 +37,16 @@ def predict_interval(self, X=None, level=0.9, method="oob"):
         predicted by the trees that left it out.
     level : float, default=0.9
         The share of targets that the intervals are meant to cover, above 0 and below 1.
-    method : {"oob", "jackknife+ab", "infinitesimal", "little_bags"}, default="oob"
+    method : {"oob", "conformal", "jackknife+ab", "infinitesimal", "little_bags"}, default="oob"
         How intervals are made:
 
         - "oob": the prediction plus quantiles of the out-of-bag errors :math:`y_i - \hat y_{(i)}` [1]_. All intervals are
           equally wide; they are quick to compute.
+        - "conformal": the quantiles of the target that leave (1 - `level`) / 2 of it out on either side, as `predict_quantiles`
+          has them, moved outwards on both sides by as much as the training rows ask for, whose quantiles are predicted out of
+          bag [6]_: the :math:`\lceil(1 - \alpha)(n + 1)\rceil`-th smallest of how far their n targets lie outside, which is below
+          0 inside. Intervals are as wide as the target varies at a row. They hold their level only about, as out of bag each row
+          has fewer trees than a new one. Ends that would cross are both in the middle of the quantiles.
         - "jackknife+ab": jackknife+ after bootstrap [2]_. For each training row i, the trees that left it out predict
           :math:`\hat\mu_{-i}(x)`, and their error in row i is :math:`R_i`. The ends are the
           :math:`\lfloor\alpha(n + 1)\rfloor`-th smallest :math:`\hat\mu_{-i}(x) - R_i` and the
@@ -57,7 +63,7 @@ def predict_interval(self, X=None, level=0.9, method="oob"):
           negative with few trees, it is shrunk towards 0 from above, by Bayes' rule with a flat prior on positive variances, as
           in grf [5]_.
 
-        With the first three, every training row of positive weight counts once, however large its weight is. "jackknife+ab" and
+        With the first four, every training row of positive weight counts once, however large its weight is. "jackknife+ab" and
         "infinitesimal" need a byte for each tree and training row while they work. They multiply matrices by NumPy, whose
         library decides how many threads it uses; the last bits may depend on these.
 
@@ -83,6 +89,8 @@ def predict_interval(self, X=None, level=0.9, method="oob"):
     .. [4] J. Sexton, P. Laake, "Standard errors for bagged and random forest estimators", Computational Statistics and Data
        Analysis 53(3), 2009.
     .. [5] S. Athey, J. Tibshirani, S. Wager, "Generalized random forests", Annals of Statistics 47(2), 2019, section 4.
+    .. [6] Y. Romano, E. Patterson, E. J. Candès, "Conformalized quantile regression", NeurIPS 2019; out of bag: U. Johansson,
+       H. Boström, T. Löfström, H. Linusson, "Regression conformal prediction with random forests", Machine Learning 97, 2014.
 
     Examples
     --------
@@ -98,8 +106,8 @@ def predict_interval(self, X=None, level=0.9, method="oob"):
     methods = {"oob": _by_errors, "jackknife+ab": _by_jackknife, "infinitesimal": _by_infinitesimal_jackknife}
     if method == "little_bags":
         return _by_little_bags(self, X, level)
-    if not isinstance(method, str) or method not in methods:
-        raise ValueError(f"method={method!r}; allowed are {', '.join(map(repr, [*methods, 'little_bags']))}")
+    if not isinstance(method, str) or method not in (*methods, "conformal"):
+        raise ValueError(f"method={method!r}; allowed are {', '.join(map(repr, [*methods, 'conformal', 'little_bags']))}")
     if X is None:
         raise ValueError(f'X=None with method={method!r}; allowed is that with method="little_bags" alone')
     data, X = self._training_rows(), self._checked_rows(X)
@@ -114,12 +122,28 @@ def predict_interval(self, X=None, level=0.9, method="oob"):
             f'honest={self.honest}; allowed are bootstrap=True with categorical_split="subset" and honest=False, or '
             'method="oob" or "jackknife+ab"'
         )
+    if method == "conformal":
+        ends = _by_quantiles(self, data, X, level)
+        return np.stack(ends, axis=1) if self.n_outputs_ > 1 else ends[0]
     n_threads = count_threads(self.n_jobs)
     ends = [
         methods[method](self.forest_, output, data._replace(y=y), X, level, n_threads)
         for output, y in enumerate(columns_of(data.y))
     ]
     return np.stack(ends, axis=1) if self.n_outputs_ > 1 else ends[0]
+
+
+def _by_quantiles(self, data, X, level):
+    """Conformal intervals of each output: list of ndarray of shape (n_rows, 2)."""
+    q, found = np.array([(1 - level) / 2, (1 + level) / 2]), []
+    held, there = quantiles_out_of_bag(self, q), quantiles_at(self, X, q)
+    for output, y in enumerate(columns_of(data.y)):
+        scores = scores_of(y, *held[:, output].T)
+        scores = np.sort(scores[~np.isnan(scores)])
+        if len(scores) == 0:
+            _raise_none_out_of_bag(self.forest_)
+        found.append(moved(*there[:, output].T, scores, level))
+    return found
 
 
 def _by_little_bags(self, X, level):
@@ -226,10 +250,14 @@ def _errors_out_of_bag(forest, output, data, n_threads):
     packed = forest.packed_leaves(n_threads=n_threads)
     sums, _, n_votes, _, _ = predict_out_of_bag(packed, data.X, data.y, None, draws, exponent, n_threads)
     if not n_votes.any():
-        raise ValueError(
-            f"each of the {forest.n_trees} trees drew every training row, so none has an out-of-bag error; more trees are needed"
-        )
+        _raise_none_out_of_bag(forest)
     return data.y - np.divide(sums[:, 0], n_votes, out=np.full(len(data.y), np.nan), where=n_votes > 0)
+
+
+def _raise_none_out_of_bag(forest):
+    raise ValueError(
+        f"each of the {forest.n_trees} trees drew every training row, so none has an out-of-bag error; more trees are needed"
+    )
 
 
 def _by_errors(forest, output, data, X, level, n_threads):
@@ -244,8 +272,8 @@ def _by_jackknife(forest, output, data, X, level, n_threads):
     errors, n = errors[seen], int(seen.sum())
     left_out = by_tree(forest.left_out, forest.n_trees, n_threads)[:, seen]
     n_out, columns = left_out.sum(axis=0), max(1, BLOCK_BYTES // (8 * forest.n_trees))
-    # 0.1 * 10 is to count as 1, although 1 - 0.9 is a little less than 0.1.
-    low, high = int(np.floor((1 - level) * (n + 1) + _ROUNDING)), int(np.ceil(level * (n + 1) - _ROUNDING))
+    high = covering_rank(level, n)
+    low = n + 1 - high
     ends = np.empty((len(X), 2))
     at_a_time = max(1, BLOCK_BYTES // (8 * n))
     for first in range(0, len(X), at_a_time):

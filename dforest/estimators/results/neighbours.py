@@ -429,17 +429,34 @@ def predict_quantiles(self, X, q):
         numbers = np.array(np.nan)
     if numbers.ndim > 1 or not ((numbers >= 0) & (numbers <= 1)).all():
         raise ValueError(f"q={q!r}; allowed are a number from 0 to 1, and arrays of one axis of such numbers")
-    table, X = self._leaf_table(), self._checked_rows(X)
-    targets = self._derived("sorted", lambda: _sort_targets(self))
+    self._leaf_table()  # raises before rows are checked
     wanted = np.argsort(numbers.ravel(), kind="stable")
-    ascending, n_threads = numbers.ravel()[wanted], count_threads(self.n_jobs)
-    found = np.empty((len(X), len(targets), len(wanted)))
-    for first, leaf in self._blocks(X):
-        for output, (place, sorted_y) in enumerate(targets):
-            own = quantiles_of_rows(table, leaf, place, sorted_y, ascending, n_threads)
-            found[first : first + len(leaf), output, wanted] = own
+    X = self._checked_rows(X)
+    found = np.empty((len(X), self.n_outputs_, len(wanted)))
+    found[..., wanted] = quantiles_at(self, X, numbers.ravel()[wanted])
     found = found if self.n_outputs_ > 1 else found[:, 0]
     return found[..., 0] if numbers.ndim == 0 else found
+
+
+def quantiles_at(self, X, q):
+    """Quantiles of the targets of checked rows, for ascending q: ndarray of shape (n_rows, n_outputs, n_q), dtype float64."""
+    return _quantiles(self, self._blocks(X), len(X), q)
+
+
+def quantiles_out_of_bag(self, q):
+    """As `quantiles_at`, of training rows by the trees that left each out; NaN for rows that no tree left out."""
+    return _quantiles(self, self._blocks_out_of_bag(), len(self._training_rows().y), q)
+
+
+def _quantiles(self, blocks, n_rows, q):
+    """`quantiles_at`, given the blocks of so many rows."""
+    table, n_threads = self._leaf_table(), count_threads(self.n_jobs)
+    targets = self._derived("sorted", lambda: _sort_targets(self))
+    found = np.empty((n_rows, len(targets), len(q)))
+    for first, leaf in blocks:
+        for output, (place, sorted_y) in enumerate(targets):
+            found[first : first + len(leaf), output] = quantiles_of_rows(table, leaf, place, sorted_y, q, n_threads)
+    return found
 
 
 def _sort_targets(self):

@@ -35,7 +35,7 @@ def estimator_of_output(estimator, output):
         found.oob_prediction_ = np.ascontiguousarray(estimator.oob_prediction_[:, output])
     if not isinstance(estimator, Forest):
         classes, name = getattr(found, "classes_", None), estimator._loss.name
-        found._loss = estimator._loss.of_outputs(1) if classes is None else Loss.of_classes(name, len(classes))
+        found._loss = estimator._loss.of_output(output) if classes is None else Loss.of_classes(name, len(classes))
         found.score_history_ = {}
     return found
 

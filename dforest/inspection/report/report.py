@@ -105,7 +105,8 @@ def report_of(estimator, X=None, y=None, path=None, scoring=None, output=None, v
         check_writable(path)
     n_outputs = estimator.forest_.objective.n_outputs
     if output is not None:
-        y, estimator = column_of(y, output, n_outputs), estimator_of_output(estimator, output)
+        of_one_target = getattr(estimator, "n_outputs_", n_outputs) < n_outputs  # which has several quantiles
+        y, estimator = y if of_one_target else column_of(y, output, n_outputs), estimator_of_output(estimator, output)
     study, line = Study(estimator, X, y, scoring, None if output is None else (output, n_outputs), told), None
     if verbose:
         line = ProgressLine(len(parts_of(study)), verbose, "sections")

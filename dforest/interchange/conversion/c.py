@@ -156,6 +156,14 @@ DECLARED
     model_sums(x, sums);
 RESULT}
 """
+_IN_ORDER = """\
+    int i, j;
+    for (i = 0; i < N_SUMS; i++) { /* in ascending order */
+        for (j = i; j > 0 && out[j - 1] > sums[i]; j--)
+            out[j] = out[j - 1];
+        out[j] = sums[i];
+    }
+"""
 _PROBABILITIES = """
 void DECLARED
 {
@@ -423,7 +431,7 @@ class _Source:
     def predictions(self):
         """The functions that predict."""
         link = self.link
-        if link not in (None, "identity", "raw"):
+        if link not in (None, "identity", "raw", "in_order"):
             yield self.filled(_EXP)
         if self.classes is None:
             results = [f"sums[{output}]" for output in range(self.n_outputs)]
@@ -447,6 +455,8 @@ class _Source:
             results = [f"sums[0] < {words['LEAST']} ? -1 : 1"]
         if self.n_outputs == 1:
             lines = f"    return {results[0]};\n"
+        elif link == "in_order":
+            lines = self.filled(_IN_ORDER)
         else:
             lines = "".join(f"    out[{output}] = {result};\n" for output, result in enumerate(results))
         yield self.filled(_PREDICT, DECLARED=self.declared_predict(), RESULT=lines)
@@ -520,7 +530,7 @@ def _verify(source, code):
         places = out[:, n_sums : n_sums + n_outputs].astype(np.intp)
         is_score = finds_outliers(estimator)
         check_same("C", rows, labels[0], places if is_score else labels_of(classes_of(estimator), places.T))
-    is_exact = source.link in (None, "identity", "raw") and not finds_outliers(estimator)
+    is_exact = source.link in (None, "identity", "raw", "in_order") and not finds_outliers(estimator)
     numbers = out[:, n_sums + (n_outputs if labels else 0) :]
     check_same("C", rows, predicted, numbers, None if is_exact else rounding(predicted, np.float64))
 

@@ -22,7 +22,8 @@ LINKS = {
 def link_of(estimator):
     """The link of a fitted estimator: a value of `LINKS`; None for a forest, whose means over trees are predictions.
 
-    It is "raw" for a loss of the user's own, as other libraries can't say what its raw predictions mean.
+    It is "raw" for a loss of the user's own, as other libraries can't say what its raw predictions mean, and "in_order" for
+    several quantiles, which are raw predictions in ascending order.
 
     Raises
     ------
@@ -37,6 +38,8 @@ def link_of(estimator):
             f"{type(estimator).__name__} has {n_outputs} outputs, and boosted trees of several labels "
             "are not converted; allowed is a model for each column, as sklearn.multioutput.MultiOutputClassifier makes"
         )
+    if n_outputs > 1 and estimator._loss.levels:
+        return "in_order"
     return LINKS.get(getattr(estimator._loss, "name", None), "raw")
 
 

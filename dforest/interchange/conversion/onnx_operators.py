@@ -208,7 +208,7 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False, as_numbers=Fa
         _add_scores(graph, estimator, sums, dtype, to)
         return Results(leaves, sums, None)
     if labels is None:
-        graph.node("Exp" if link == "exponential" else "Identity", sums, name=to["variable"])
+        _add_numbers(graph, link, sums, to["variable"], forest.objective.n_outputs)
         return Results(leaves, sums, None)
     columns, scores = prediction_columns(forest.objective), "raw_predictions" if link == "raw" else "probabilities"
     for own, suffix, known in zip(columns, _suffixes(estimator), labels, strict=True):
@@ -356,16 +356,25 @@ def add_classic_operators(graph, estimator, dtype, rows, to, as_numbers=False):
         _add_classifier(graph, classes, dtype, rows, to, attributes, tensors, _TRANSFORMS.get(link, "NONE"))
     else:
         n_sums = values.shape[1]  # no trees take turns at numbers
-        has_cast, has_power, name = dtype is np.float64, link == "exponential", None if has_scores else to["variable"]
-        own = None if has_cast or has_power else name
+        name = None if has_scores else to["variable"]
+        has_cast, is_changed = dtype is np.float64, link in ("exponential", "in_order")
+        own = None if has_cast or is_changed else name
         found = graph.tree_operator("TreeEnsembleRegressor", rows, attributes, tensors, n_targets=n_sums, name=own)
         if has_cast:
-            found = graph.cast(found, dtype, None if has_power else name)
-        if has_power:
-            graph.node("Exp", found, name=name)
+            found = graph.cast(found, dtype, None if is_changed else name)
+        if is_changed:
+            _add_numbers(graph, link, found, name, n_sums)
         if has_scores:
             _add_scores(graph, estimator, found, dtype, to)
     return Results(None, None, nodes)
+
+
+def _add_numbers(graph, link, sums, name, n_outputs):
+    """Add what raw predictions of numbers say, whose result is to have this name."""
+    if link == "in_order":
+        graph.node("TopK", sums, graph.constant(np.array([n_outputs])), name=name, others=(graph.new_name(),), axis=1, largest=0)
+    else:
+        graph.node("Exp" if link == "exponential" else "Identity", sums, name=name)
 
 
 def _check_classes(classifier):

@@ -43,6 +43,11 @@ def to_treelite(estimator, verify):
     check_own_tests(estimator, "treelite")
     check_predicts(estimator, "treelite")
     forest, link = estimator.forest_, link_of(estimator)
+    if link not in _POSTPROCESSORS:
+        raise ValueError(
+            f"{type(estimator).__name__} predicts {forest.objective.n_outputs} quantiles, which are put in ascending order, and "
+            "treelite puts nothing in order; allowed are to_onnx and to_c, and a model of one quantile"
+        )
     labels = labels_of(estimator)
     values, value_of_leaf = forest.added_values(getattr(estimator, "voting", "soft"))
     values = _arranged(values, forest.objective)

@@ -16,7 +16,7 @@
 
 // Derivatives of all rows, times the weights, and the largest magnitudes of each group's rows.
 //
-// IN raw : [n_sums, n_rows] sums of leaf values; baseline : [n_sums]; weight : [n_rows] or NULL; parameter : [1] of the loss
+// IN raw : [n_sums, n_rows] sums of leaf values; baseline : [n_sums]; weight : [n_rows] or NULL; parameter : [n_sums] of the loss
 // IN drawn : [n_rows] which rows trees are grown from, whose magnitudes count; NULL: all
 // OUT gradient, hessian : [n_sums, n_rows]; hessian may be NULL if it is 1
 // OUT largest : [n_groups, n_sums, 2]
@@ -31,7 +31,7 @@ DF_KERNEL df_boost_derive(int64_t loss, const double *raw, const double *y, cons
             const double w = weight ? weight[i] : 1.0;
             for (int64_t k = 0; k < n_sums && loss != DF_MULTINOMIAL_LOSS; k++) {
                 const int64_t at = k * n_rows + i;
-                const df_derivatives d = df_derivatives_of_loss((int) loss, raw[at] + baseline[k], y[at], parameter[0]);
+                const df_derivatives d = df_derivatives_of_loss((int) loss, raw[at] + baseline[k], y[at], parameter[k]);
                 gradient[at] = d.gradient * w;
                 if (hessian)
                     hessian[at] = d.hessian * w;
