@@ -149,6 +149,7 @@ _FORESTS = _ANYWHERE | {
     "oob_score": "oob_error compute_oob_error compute_oob_predictions error_metric_mode",
     "keep_training_data": "quantreg proximity",
     "min_impurity_decrease": "min_split_gain min_impurity_split gamma",
+    "leaf_smoothing": "path_smooth reg_param",
     "estimators_samples_ and forest_.drawn_counts(t) say which rows a tree drew": "keep_inbag",
     "Samplings of dforest.sampling, given as bootstrap, say which rows a tree draws": "inbag strata",
     'fit(groups=...) is for groups of rows, which bootstrap="group" draws together': "clusters",
