@@ -181,6 +181,9 @@ def asked(feature, kind, folder):
     elif feature == "losses":
         parameters = [{"loss": loss, "quantile": 0.7 if loss == "quantile" else None} for loss in REGRESSION]
         given["y"] = np.exp(Y)
+    elif feature == "path smoothing":
+        parameters = [{"path_smooth": 20.0, "loss": loss, "monotonic_cst": cst} for loss in ("squared_error", "absolute_error")
+                      for cst in (None, [1, 0, 0, -1])]  # fmt: skip
     elif feature == "ranking":
         given = {"X": X, "y": CLASSES, "qid": np.arange(N) // 20}
         name = "HistGradientBoostingRanker"

@@ -120,7 +120,7 @@ _BOOSTED = _ANYWHERE | {
     "Constraints hold exactly, by the one method that there is": "monotone_constraints_method monotone_penalty mono_penalty",
     "Columns have no weights or costs": "feature_contri feature_contrib feature_penalty cegb_tradeoff",
     "Splits and bins can't be forced": "forcedsplits_filename forcedbins_filename",
-    "Leaf values are not smoothed over the path; l2_regularization draws them to 0": "path_smooth",
+    "path_smooth": "leaf_smoothing",
     "Leaves are not fitted again to other rows": "refit_decay_rate",
     "feature_importances_ are by gain; permutation_importance is another way": "importance_type",
     "Log loss has a scale of 1": "sigmoid",

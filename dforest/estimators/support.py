@@ -281,6 +281,7 @@ FEATURES = {
     "label order, interaction": Feature('`categorical_split="order"`, with interaction constraints',
                                         _label_order_and("interaction_cst", None), (BOOSTING,)),
     "dforest's defaults": Feature('`defaults="dforest"`', kinds=(BOOSTING,)),
+    "path smoothing": Feature("`path_smooth`", kinds=(BOOSTING,)),
     "losses": Feature("all losses", kinds=(BOOSTING,)),
     "own loss": Feature("a loss of your own", kinds=(BOOSTING,)),
     "own classes": Feature("a loss of your own for several classes", kinds=(BOOSTING,)),

@@ -6,13 +6,15 @@
 #ifndef DFOREST_RULES_SMOOTHING_H
 #define DFOREST_RULES_SMOOTHING_H
 
+#include "bounds.h"
+
 /* The share of what n > 0 of n_all draws say. strength >= 0, or infinite */
 static inline double df_share_of_draws(double n, double n_all, double strength) { return n / (n_all + strength); }
 
 /* What is predicted where a node says `own`, and `above` holds above it: between the two. */
 static inline double df_smoothed(double above, double own, double share) {
-    const double between = above + share * (own - above), lower = above < own ? above : own, upper = above < own ? own : above;
-    return between < lower ? lower : between > upper ? upper : between;
+    const double between = (1.0 - share) * above + share * own;
+    return above < own ? df_clip(between, above, own) : df_clip(between, own, above);
 }
 
 #endif
