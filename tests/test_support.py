@@ -184,6 +184,9 @@ def asked(feature, kind, folder):
     elif feature == "losses":
         parameters = [{"loss": loss, "quantile": 0.7 if loss == "quantile" else None} for loss in REGRESSION]
         given["y"] = np.exp(Y)
+    elif feature == "path smoothing":
+        parameters = [{"path_smooth": 20.0, "loss": loss, "monotonic_cst": cst} for loss in ("squared_error", "absolute_error")
+                      for cst in (None, [1, 0, 0, -1])]  # fmt: skip
     elif feature == "ranking":
         given = {"X": X, "y": CLASSES, "qid": np.arange(N) // 20}
         name = "HistGradientBoostingRanker"
@@ -230,8 +233,11 @@ def asked(feature, kind, folder):
                        {"honest": True, "honest_fraction": 0.3, "criterion": "absolute_error"}],
             "honest, monotonic": [{"honest": True, "monotonic_cst": [1, 0, 0, -1]}],
             "honest, label order": [{"honest": True, "categorical_split": "order"}],
+            "leaf smoothing": [{"leaf_smoothing": 3, "oob_score": True, "categorical_features": [2]},
+                               {"leaf_smoothing": 30.0, "honest": True}],
+            "leaf smoothing, monotonic": [{"leaf_smoothing": 3, "monotonic_cst": [1, 0, 0, -1]}],
             "little bags": [{"ci_group_size": 2, "bootstrap": "subsample", "honest": True}],
-            "choice": [{"max_features": "auto", "min_samples_leaf": "auto"}],
+            "choice": [{"max_features": "auto", "min_samples_leaf": "auto", "leaf_smoothing": "auto"}],
             "choice, warm start": [{"max_features": "auto", "warm_start": True}],
             "out of bag": [{"oob_score": True}],
             "out-of-bag scorer": [{"oob_score": "r2"}],

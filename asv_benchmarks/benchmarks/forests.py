@@ -244,7 +244,7 @@ class Parameters:
     params = (
         ["waves", "friedman"],
         ["none", "max_leaf_nodes", "min_samples_leaf", "oob_score", "mdi", "mda_raw", "sample_weight", "max_bins", "ccp_alpha",
-         "honest"],
+         "honest", "leaf_smoothing"],
     )
     param_names = ("problem", "parameter")
 
@@ -262,6 +262,7 @@ class Parameters:
             "max_bins": {"max_bins": 4000},
             "ccp_alpha": {"ccp_alpha": 1e-4},
             "honest": {"honest": True},
+            "leaf_smoothing": {"leaf_smoothing": 10.0},
         }[parameter]
         if parameter == "sample_weight":
             self.weight = 1.0 + self.problem.X[:, 0] ** 2

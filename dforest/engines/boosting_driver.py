@@ -333,10 +333,19 @@ class BoostingDriver(Driver):
             boosting.add_up_children(sums, parents, left)
             values[:, k] = boosting.newton_values(sums[numbers], rules.learning_rate, l1, l2, *step_limits)
         if self.monotonic_csts is None:
-            return values
+            return self._smoothed(values, numbers)
         steps = self.table["bounds"][numbers]
         bounds = boosting.values_of_steps(steps.ravel(), rules.learning_rate, *step_limits).reshape(steps.shape)
-        return boosting.clip(values, bounds)
+        return self._smoothed(boosting.clip(values, bounds), numbers, bounds)
+
+    def _smoothed(self, values, numbers, bounds=None):
+        """Values of nodes, drawn towards those of the nodes above them if rules ask for it. All of the nodes `numbers` alone."""
+        if self.rules.path_smooth == 0.0:
+            return values
+        parents = np.searchsorted(numbers, self.table["parent"][numbers])
+        parents[0] = -1
+        n_rows = np.ascontiguousarray(self.table["node"]["n"][numbers], np.int64)
+        return boosting.smoothed_values(np.ascontiguousarray(values), parents, n_rows, self.rules.path_smooth, bounds)
 
     @property
     def _may_be_light(self):
@@ -350,10 +359,13 @@ class BoostingDriver(Driver):
         return self.rules.max_delta_step, loss.is_damped, loss.n_trees_per_iteration
 
     def _weighed_values(self, numbers, is_leaf):
-        """`_values` of leaves that are quantiles, Huber's, or said by the loss; with bounds, inner nodes get such values too."""
+        """`_values` of leaves that are quantiles, Huber's, or said by the loss.
+
+        Inner nodes get such values too where those of leaves depend on them: with bounds, or if they are smoothed.
+        """
         nodes = self.table["node"]
         values = np.zeros((len(nodes), len(self.words)))
-        asked = numbers[is_leaf] if self.monotonic_csts is None else numbers
+        asked = numbers[is_leaf] if self.monotonic_csts is None and self.rules.path_smooth == 0.0 else numbers
         some = nodes[asked]
         shifts = np.zeros(len(some), np.int32)
         if self.weights.exact is not None:
@@ -361,12 +373,12 @@ class BoostingDriver(Driver):
         for k in range(len(self.words)):
             steps = self._steps(some, k, shifts)
             values[asked, k] = boosting.values_of_steps(steps, self.rules.learning_rate, *self._step_limits)
-        if self.monotonic_csts is not None:
-            parents = np.ascontiguousarray(numbers[~is_leaf])
-            monotonic_csts = self.monotonic_csts[self.table["cut"]["feature"][parents]]
-            bounds = boosting.bounds_of_values(values, parents, self.table["children"][parents], monotonic_csts)
-            values = boosting.clip(values, bounds)
-        return values[numbers]
+        if self.monotonic_csts is None:
+            return self._smoothed(values[numbers], numbers)
+        parents = np.ascontiguousarray(numbers[~is_leaf])
+        monotonic_csts = self.monotonic_csts[self.table["cut"]["feature"][parents]]
+        bounds = boosting.bounds_of_values(values, parents, self.table["children"][parents], monotonic_csts)
+        return self._smoothed(boosting.clip(values, bounds)[numbers], numbers, np.ascontiguousarray(bounds[numbers]))
 
     def _steps(self, nodes, output, shifts):
         """The steps of nodes by the rows that they have, in an output."""

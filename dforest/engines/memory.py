@@ -198,6 +198,8 @@ def words_of_leaf(problem, n_leaves):
     objective = problem.objective
     if not objective.lists_classes:
         return objective.n_leaf_words
+    if problem.after_tree is not None and problem.after_tree.lists_all_classes:
+        return 2 + 2 * objective.n_weights
     n_rows = distinct_rows(problem.sampling, len(problem.targets.classes))
     return 2 + 2 * min(objective.n_weights, objective.n_outputs * max(1, -(-n_rows // n_leaves)))
 

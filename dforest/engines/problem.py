@@ -299,6 +299,8 @@ class BoostingRules:
         The share of the features that can split that a tree draws, and of these that a level of the tree draws.
     l1 : float, default=0.0
         By how much a leaf's sum of gradients is brought closer to 0.
+    path_smooth : float, default=0.0
+        How many rows have half of the say in the value of a node; the rest is the value of the node above.
     categorical_smoothing : float, default=10.0
         What is added to a category's sum of Hessians, as categories are ordered.
     min_samples_category : int, default=10
@@ -316,6 +318,7 @@ class BoostingRules:
     colsample_bytree: float = 1.0
     colsample_bylevel: float = 1.0
     l1: float = 0.0
+    path_smooth: float = 0.0
     categorical_smoothing: float = 10.0
     min_samples_category: int = 10
 

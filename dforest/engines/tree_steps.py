@@ -8,6 +8,8 @@ Boosted trees have none, as what a tree adds to its rows' predictions is known b
 rows that the splits were not chosen by. Honest trees are made so. Leaves that too few of these draws reach are pruned: the
 sibling of such a leaf, with all that is below, takes the place of their parent; where both children are such leaves, the parent
 is a leaf. Of a tree (a, (b, c)) that loses the leaf b, (a, c) is left; of one that loses b and c, (a, bc).
+
+`SmoothedLeaves` draws what leaves predict towards what the nodes above them would (`dforest.core.forest.smoothing`).
 """
 
 from abc import ABC, abstractmethod
@@ -20,6 +22,8 @@ from dforest.core.coding.coded_columns import CodedColumn
 from dforest.core.draws import draw_pieces
 from dforest.core.forest.arrays import Forest, remaining
 from dforest.core.forest.assembly import TreeArrays
+from dforest.core.forest.node_table import is_deviance
+from dforest.core.forest.smoothing import smoothed_nodes, weights_of_shares
 from dforest.core.search.splitter import HistSplitter
 from dforest.engines.given import grow_given
 from dforest.engines.problem import GrowthRules
@@ -48,9 +52,11 @@ class TreeStep(ABC):
     ----------
     n_together : int
         How many trees it is handed at a time: those from 0 on, then those from `n_together` on, and so forth.
+    lists_all_classes : bool
+        Whether a leaf has a weight of each class that its tree has, where leaves keep lists of classes.
     """
 
-    n_together = 1
+    n_together, lists_all_classes = 1, False
 
     @abstractmethod
     def apply(self, trees):
@@ -258,6 +264,66 @@ class RefilledLeaves(TreeStep):
             rules=GrowthRules(max_depth=0), monotonic_csts=np.zeros(1, np.int8), X=None, share=None,
         )  # fmt: skip
         return grow_given(never_split, [codes], draws, y, roots, 1, exact_weight).nodes.leaves
+
+
+class SmoothedLeaves(TreeStep):
+    """Draws what leaves predict towards what the nodes above them would predict: see `dforest.core.forest.smoothing`.
+
+    Leaves keep their draws and weights. Where values of inner nodes do not follow from the leaves, those are smoothed too, and
+    impurities remain what they were.
+
+    Parameters
+    ----------
+    strength : float
+        How many draws have half of the say; above 0.
+    objective : Objective
+        Of means: see `Problem`.
+    criterion : str or Criterion
+        As `Forest.criterion`.
+    """
+
+    lists_all_classes = True
+
+    def __init__(self, strength, objective, criterion):
+        self._strength, self._objective, self._criterion = strength, objective, criterion
+
+    def apply(self, trees):
+        """See `TreeStep`."""
+        return [tree._replace(arrays=self._smoothed(tree.arrays)) for tree in trees]
+
+    def _smoothed(self, arrays):
+        objective, is_leaf = self._objective, arrays.feature < 0
+        tree = Forest.view_of_trees(arrays, np.array([0, len(is_leaf)]), objective, criterion=self._criterion)
+        is_poisson = objective.keeps_values and is_deviance(self._criterion)
+        table = tree.node_table(0, keeps_impurities=objective.keeps_values)
+        value, impurity = smoothed_nodes(tree.feature, tree.right_child, table, self._strength, is_poisson)
+        shift, leaves = tree.leaf_shift, value[is_leaf]
+        if objective.keeps_values:
+            inner, follow = arrays.inner, len(arrays.inner) == 0
+            words = objective.join_leaves(
+                tree.leaf_draws, tree.leaf_weight, leaves, impurity[is_leaf] if follow else tree.leaf_impurity, shift
+            )
+            return arrays._replace(leaves=words, inner=inner if follow else np.column_stack([value[~is_leaf], inner[:, -1]]))
+        total = objective.total_weight(tree.weights)
+        weight, shift = weights_of_shares(leaves, total, objective.weight_columns, shift)
+        if objective.lists_classes:
+            words, entries = objective.list_leaves(tree.leaf_draws, ClassLists.of(weight), shift)
+            return arrays._replace(leaves=words, entries=entries)
+        return arrays._replace(leaves=objective.join_leaves(tree.leaf_draws, weight, None, None, shift))
+
+
+class InTurn(TreeStep):
+    """Several steps, one after another, of which all but the first take any number of trees at a time."""
+
+    def __init__(self, *steps):
+        self._steps, self.n_together = steps, steps[0].n_together
+        self.lists_all_classes = any(step.lists_all_classes for step in steps)
+
+    def apply(self, trees):
+        """See `TreeStep`."""
+        for step in self._steps:
+            trees = step.apply(trees)
+        return trees
 
 
 def joined(trees):

@@ -406,6 +406,24 @@ PARAMETERS = (
         of=PREDICTORS - SURVIVAL,
         group=SHAPE,
     ),
+    *_or_auto(
+        Parameter(
+            "leaf_smoothing",
+            "float",
+            0.0,
+            [Interval(Real, 0.0, None, closed="left")],
+            """How far the predictions of leaves are drawn towards those of the nodes above them, once a tree is grown
+            (hierarchical shrinkage): a number of {draws}. On the way from the root to a leaf, each step from a node of n {draws}
+            to its child changes the prediction by n / (n + leaf_smoothing) of the difference between what their own {draws} say,
+            which are means, medians, or shares of classes. So half of the difference counts where a node has leaf_smoothing
+            {draws}. 0 means that leaves predict what their own {draws} say. `ccp_alpha` prunes, and importances are made of, the
+            impurities of the smoothed tree.""",
+            of=PREDICTORS - SURVIVAL,
+            group=SHAPE,
+        ),
+        'float or "auto"',
+        "0, 1, 3, 10, 30 and 100",
+    ),
     Parameter(
         "bootstrap",
         'bool, {"auto", "subsample", "stratified", "balanced", "weighted", "group"} or Sampling',

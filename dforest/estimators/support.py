@@ -149,6 +149,12 @@ def _honest_constraints(fit):
     return f"honest=True with monotonic_cst={cst!r:.100}" if fit.estimator.honest and cst is not None else None
 
 
+def _smoothing_constraints(fit):
+    estimator = fit.estimator
+    both = estimator.leaf_smoothing != 0 and estimator.monotonic_cst is not None
+    return f"leaf_smoothing={estimator.leaf_smoothing!r} with monotonic constraints" if both else None
+
+
 def _honest_order(fit):
     return f"honest=True with {_label_order(fit)}" if fit.estimator.honest and _label_order(fit) else None
 
@@ -249,14 +255,16 @@ FEATURES = {
     "honest": Feature("`honest`", kinds=FORESTS),
     "honest, monotonic": Feature("`honest`, with monotonic constraints", _honest_constraints, FORESTS),
     "honest, label order": Feature('`honest`, with `categorical_split="order"`', _honest_order, FORESTS),
+    "leaf smoothing": Feature("`leaf_smoothing`", kinds=FORESTS),
+    "leaf smoothing, monotonic": Feature("`leaf_smoothing`, with monotonic constraints", _smoothing_constraints, FORESTS),
     "little bags": Feature("`ci_group_size` above 1", kinds=FORESTS),
     "label order": Feature('`categorical_split="order"`', _label_order),
     "several thresholds": Feature("`n_random_splits` above 1", _several_thresholds, FORESTS),
     "oblique": Feature('`split_axis="oblique"`', _oblique, FORESTS),
     "regularised gains": Feature("`regularization_factor` below 1", _regularised, FORESTS),
-    "choice": Feature('`max_features="auto"`, `min_samples_leaf="auto"`', kinds=FORESTS),
-    "choice, warm start": Feature('`max_features="auto"`, `min_samples_leaf="auto"`, with `warm_start`', _chosen_and_warm_start,
-                                  FORESTS),
+    "choice": Feature('`max_features="auto"`, `min_samples_leaf="auto"`, `leaf_smoothing="auto"`', kinds=FORESTS),
+    "choice, warm start": Feature('`max_features="auto"`, `min_samples_leaf="auto"`, `leaf_smoothing="auto"`, with `warm_start`',
+                                  _chosen_and_warm_start, FORESTS),
     "out of bag": Feature("out-of-bag estimates", kinds=FORESTS),
     "out-of-bag scorer": Feature("`oob_score` by a scorer", kinds=FORESTS),
     "calibration": Feature("`calibration`", kinds=FORESTS),
@@ -282,6 +290,7 @@ FEATURES = {
     "label order, interaction": Feature('`categorical_split="order"`, with interaction constraints',
                                         _label_order_and("interaction_cst", None), (BOOSTING,)),
     "dforest's defaults": Feature('`defaults="dforest"`', kinds=(BOOSTING,)),
+    "path smoothing": Feature("`path_smooth`", kinds=(BOOSTING,)),
     "losses": Feature("all losses", kinds=(BOOSTING,)),
     "quantiles": Feature("several quantiles: `quantile` as a list", kinds=(BOOSTING,)),
     "own loss": Feature("a loss of your own", kinds=(BOOSTING,)),
@@ -318,6 +327,8 @@ REFUSALS = [
             "monotonic_cst=None, or honest=False", FORESTS),
     Refusal("honest, label order", _EVERYWHERE, "rows that fill leaves would order labels too",
             'categorical_split="subset", or honest=False', FORESTS),
+    Refusal("leaf smoothing, monotonic", _EVERYWHERE, "what nodes above add to leaves may break the constraints by rounding",
+            "monotonic_cst=None, or leaf_smoothing=0", FORESTS),
     Refusal("outputs, monotonic", _EVERYWHERE, "a cut may raise one output and lower another; in scikit-learn's words, "
             "Monotonicity constraints are not supported with multiple output",
             "boosted trees, one column, or no monotonic constraints", FORESTS),

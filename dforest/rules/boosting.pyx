@@ -17,6 +17,7 @@ from dforest.rules.boost cimport (
 from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_clip, df_midpoint_prediction
 from dforest.rules.ordered_keys cimport df_ordered_key64, df_value64
 from dforest.rules.records cimport df_gradient_sums
+from dforest.rules.smoothing cimport df_share_of_draws, df_smoothed
 
 SPILL, WEIGHTED_SPILL = DF_SPILL, DF_WEIGHTED_SPILL    # the most rows of a word, without and with integer weights
 WIDE = int(df_packing.DF_WIDE_WORDS)
@@ -251,6 +252,37 @@ def bounds_of_values(const double[:, ::1] values not None, const int64_t[::1] pa
             for side in range(2):
                 of_child = df_child_bounds(own, side, monotonic_csts[i], midpoint)
                 out[children[i, side], k, 0], out[children[i, side], k, 1] = of_child.lower, of_child.upper
+    return result
+
+
+def smoothed_values(const double[:, ::1] values not None, const int64_t[::1] parents not None, const int64_t[::1] n_rows not None,
+                    double strength, const double[:, :, ::1] bounds):
+    """Values of nodes that are drawn towards those of their parents (smoothing.h): ndarray of shape (n_nodes, n_outputs).
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_nodes, n_outputs), dtype float64
+        Within their bounds.
+    parents : ndarray of shape (n_nodes,), dtype int64
+        Each is before its children; -1: the root has none.
+    n_rows : ndarray of shape (n_nodes,), dtype int64
+    strength : float
+        How many rows have half of the say.
+    bounds : ndarray of shape (n_nodes, n_outputs, 2), dtype float64, or None
+        Within which values stay.
+    """
+    cdef Py_ssize_t i, k
+    cdef double share
+    result = np.array(values)
+    cdef double[:, ::1] out = result
+    for i in range(values.shape[0]):
+        if parents[i] < 0:
+            continue
+        share = df_share_of_draws(<double> n_rows[i], <double> n_rows[i], strength)
+        for k in range(values.shape[1]):
+            out[i, k] = df_smoothed(out[parents[i], k], values[i, k], share)
+            if bounds is not None:
+                out[i, k] = df_clip(out[i, k], bounds[i, k, 0], bounds[i, k, 1])
     return result
 
 

@@ -6,6 +6,7 @@ from dforest.rules.records cimport df_quantiser
 cdef extern from "rules/weights.h" nogil:
     enum:
         DF_ROOT_SHIFT
+        DF_LEAF_WEIGHT_BITS
     double df_low_weight_below(int32_t shift)
     int32_t df_weight_shift(double max_weight)
     int32_t df_shift_if_low_weight(int32_t shift, double max_weight)

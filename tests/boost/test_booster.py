@@ -135,6 +135,7 @@ def random_problem(seed, loss):
         l1_regularization=float(rng.choice([0.0, 0.0, 0.3, 3.0])),
         categorical_smoothing=float(rng.choice([10.0, 0.5, 100.0])),
         min_samples_category=int(rng.choice([10, 1, 25])),
+        path_smooth=float(rng.choice([0.0, 0.0, 0.5, 20.0])),
         offset=rng.standard_normal((n, 3 if loss == "multinomial" else 1)) if rng.random() < 0.3 else None,
     ))  # fmt: skip
 

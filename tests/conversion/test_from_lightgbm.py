@@ -427,7 +427,7 @@ def test_parameters_that_a_warm_start_goes_on_with(lightgbm):
     parameters = {
         "learning_rate": 0.3, "num_leaves": 9, "max_depth": 4, "min_data_in_leaf": 7, "min_sum_hessian_in_leaf": 0.5,
         "lambda_l1": 0.25, "lambda_l2": 2.0, "max_delta_step": 5.0, "feature_fraction": 0.75, "feature_fraction_bynode": 0.5,
-        "bagging_fraction": 0.5, "bagging_freq": 1, "max_bin": 63, "monotone_constraints": [1, 0, -1, 0],
+        "path_smooth": 1.5, "bagging_fraction": 0.5, "bagging_freq": 1, "max_bin": 63, "monotone_constraints": [1, 0, -1, 0],
         "interaction_constraints": [[0, 1, 2], [2, 3]], "verbose": -1,
     }  # fmt: skip
     booster = lightgbm.train(parameters, lightgbm.Dataset(X, y), 5)
@@ -438,8 +438,8 @@ def test_parameters_that_a_warm_start_goes_on_with(lightgbm):
         given = estimator.get_params()
         expected = {
             "learning_rate": 0.3, "max_leaf_nodes": 9, "max_depth": 4, "min_samples_leaf": 7, "min_sum_hessian_in_leaf": 0.5,
-            "l1_regularization": 0.25, "l2_regularization": 2.0, "max_delta_step": 5.0, "colsample_bytree": 0.75,
-            "max_features": 0.5, "subsample": 0.5, "max_bins": 63, "monotonic_cst": [1, 0, -1, 0],
+            "l1_regularization": 0.25, "l2_regularization": 2.0, "path_smooth": 1.5, "max_delta_step": 5.0,
+            "colsample_bytree": 0.75, "max_features": 0.5, "subsample": 0.5, "max_bins": 63, "monotonic_cst": [1, 0, -1, 0],
             "interaction_cst": [[0, 1, 2], [2, 3]],
         }  # fmt: skip
         assert {name: given[name] for name in expected} == expected
@@ -455,7 +455,7 @@ def test_parameters_that_have_no_name_here(lightgbm):
     X, y = data(missing=False)
     labels, of_three = np.digitize(y, np.quantile(y, [0.3, 0.6])), {"objective": "multiclass", "num_class": 3}
     for parameters, what in [
-        ({"path_smooth": 1.0, "extra_trees": True}, "extra_trees=1, path_smooth=1, which boosted trees of dforest do not have"),
+        ({"linear_lambda": 1.0, "extra_trees": True}, "extra_trees=1, which boosted trees of dforest do not have"),
         ({"boosting": "dart", "min_gain_to_split": 0.5}, "boosting=dart, min_gain_to_split=0.5"),
         ({"bagging_fraction": 0.5, "bagging_freq": 3}, "bagging_freq=3"),
         ({"interaction_constraints": [[0, 1]]}, r"interaction_constraints without the columns \[2, 3\]"),

@@ -69,6 +69,7 @@ def test_no_output_goes_the_wrong_way(loss):
         "l1_regularization": st.sampled_from([0.0, 0.5]),
         "l2_regularization": st.sampled_from([0.0, 0.5]),
         "max_delta_step": st.sampled_from([None, 0.3]),
+        "path_smooth": st.sampled_from([0.0, 5.0]),
         "subsample": st.sampled_from([1.0, 0.6]),
         "interaction_cst": st.sampled_from([None, "pairwise"]),
     }),
@@ -89,7 +90,8 @@ def test_random_models_are_the_naive_twins_and_monotonic(seed, loss, cst, weight
         n_categories=[0, 0, 0, 5], max_leaf_nodes=parameters["max_leaf_nodes"], min_samples_leaf=parameters["min_samples_leaf"],
         min_hessian=parameters["min_sum_hessian_in_leaf"], learning_rate=parameters["learning_rate"],
         l1_regularization=parameters["l1_regularization"], l2_regularization=parameters["l2_regularization"],
-        max_delta_step=parameters["max_delta_step"] or np.inf, quantile=0.7 if loss == "quantile" else None,
+        max_delta_step=parameters["max_delta_step"] or np.inf, path_smooth=parameters["path_smooth"],
+        quantile=0.7 if loss == "quantile" else None,
         n_drawn=None if parameters["subsample"] == 1.0 else int(0.6 * len(X)),
         interactions=None if parameters["interaction_cst"] is None else [{i, j} for i in range(4) for j in range(4)],
     )  # fmt: skip

@@ -74,6 +74,7 @@ def random_fit(seed, loss):
         "colsample_bytree": float(rng.choice([0.6, 1.0])),
         "colsample_bylevel": float(rng.choice([0.6, 1.0])),
         "l1_regularization": float(rng.choice([0.0, 0.0, 2.0])),
+        "path_smooth": float(rng.choice([0.0, 0.0, 4.0])),
         "max_bins": int(rng.choice([255, 8])),
         "ordinal_features": [0] if rng.random() < 0.2 else None,
         "random_state": int(rng.integers(1 << 30)),

@@ -140,7 +140,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                  min_samples_leaf=20, min_hessian=1e-3, l2_regularization=0.0, max_features=None, max_bins=256, quantile=None,
                  sample_weight=None, words=None, seed=0, n_categories=None, ordinal=None, monotonic=None, interactions=None,
                  n_drawn=None, max_delta_step=math.inf, power=1.5, offset=None, colsample_bytree=1.0, colsample_bylevel=1.0,
-                 l1_regularization=0.0, categorical_smoothing=10.0, min_samples_category=10, start=None):
+                 l1_regularization=0.0, path_smooth=0.0, categorical_smoothing=10.0, min_samples_category=10, start=None):
     """Train a booster.
 
     Parameters
@@ -188,6 +188,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     colsample_bytree, colsample_bylevel : float
         The share of the features that can split that each tree draws, and of these that each level draws.
     l1_regularization : float
+    path_smooth : float
+        From the root down, a node's value is n / (n + path_smooth) of its own and the rest of its parent's, with n its rows.
     categorical_smoothing, min_samples_category : float and int
         How categories are ordered.
     start : list of float, optional
@@ -281,13 +283,17 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
             # Of nodes that are no leaves nobody knows the quantile.
             for node in inner_nodes(tree):
                 node.values = [0.0] * len(outputs)
-            valued = leaves if is_refitted else [*leaves, *inner_nodes(tree)]
+            valued = leaves if is_refitted and path_smooth == 0.0 else [*leaves, *inner_nodes(tree)]
             if is_refitted and limits.monotonic is not None:
                 bounds_of = refitted_bounds(tree, limits.monotonic, value_of)
             else:
                 bounds_of = {id(node): [[values.value(step) for step in ends] for ends in node.bounds] for node in valued}
             for node in valued:
                 node.values = [within(value, ends) for value, ends in zip(value_of(node), bounds_of[id(node)], strict=True)]
+            if path_smooth > 0.0:
+                smooth_below(tree, path_smooth, bounds_of)
+            for node in inner_nodes(tree) if is_refitted else ():
+                node.values = [0.0] * len(outputs)
             reached = [(row, leaf) for leaf in leaves for row in leaf.rows]
             for row, leaf in reached + [(row, leaf_of(tree, X[row])) for row in left_out]:
                 for o, value in zip(outputs, leaf.values, strict=True):
@@ -428,12 +434,12 @@ def parted(bounds, steps, monotonic_cst):
 
 
 def refitted_bounds(root, monotonic, value_of):
-    """Bounds of the refitted values of leaves, of each output, by id."""
+    """Bounds of the refitted values of nodes, of each output, by id."""
     found = {}
 
     def visit(node, bounds):
+        found[id(node)] = bounds
         if node.feature < 0:
-            found[id(node)] = bounds
             return
         both = bounds, bounds
         if monotonic[node.feature] != 0:
@@ -445,6 +451,16 @@ def refitted_bounds(root, monotonic, value_of):
 
     visit(root, [(-math.inf, math.inf)] * len(value_of(root)))
     return found
+
+
+def smooth_below(node, strength, bounds_of):
+    """Draw the values of the nodes below a node towards those of their parents, from above."""
+    for child in (node.left, node.right) if node.feature >= 0 else ():
+        share = len(child.rows) / (len(child.rows) + strength)
+        for o, (above, own) in enumerate(zip(node.values, child.values, strict=True)):
+            mixed = within((1.0 - share) * above + share * own, (min(above, own), max(above, own)))
+            child.values[o] = within(mixed, bounds_of[id(child)][o])
+        smooth_below(child, strength, bounds_of)
 
 
 class ValueLimits(NamedTuple):

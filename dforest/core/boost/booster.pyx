@@ -103,6 +103,8 @@ cdef class Booster:
         Shares of columns that trees, and levels of trees, draw: see `TriedColumns`.
     l1 : float, default=0.0
         By how much a leaf's sum of gradients is brought closer to 0.
+    path_smooth : float, default=0.0
+        How many rows have half of the say in the value of a node; the rest is the value of the node above. 0: none of it.
     categorical_smoothing, min_samples_category : float and int
         How categories are ordered: see `df_boost_limits` of records.h.
     seed : int
@@ -128,8 +130,8 @@ cdef class Booster:
                  max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian, double l2, max_features, uint64_t seed,
                  int n_threads, n_drawn=None, int64_t n_trees=0, raw=None,
                  double max_delta_step=INFINITY, double colsample_bytree=1.0, double colsample_bylevel=1.0, double l1=0.0,
-                 double categorical_smoothing=10.0, int64_t min_samples_category=10, constraints=None, can_split=None,
-                 tuning=None):
+                 double path_smooth=0.0, double categorical_smoothing=10.0, int64_t min_samples_category=10,
+                 constraints=None, can_split=None, tuning=None):
         cdef Py_ssize_t n_rows = len(y), K, i
         cdef int64_t plane
         cdef const double[::1] targets = np.ascontiguousarray(np.reshape(y, (n_rows, -1)).T).reshape(-1)
@@ -170,6 +172,7 @@ cdef class Booster:
         self.fit.limits = df_value_limits_of(learning_rate, max_delta_step, is_damped, self.n_trees_per_iteration)
         self.fit.l1 = l1
         self.fit.l2 = l2
+        self.fit.path_smooth = path_smooth
         self.fit.weight_unit = 1.0
         self.total_weight = n_rows
         self.rows.y = &targets[0]

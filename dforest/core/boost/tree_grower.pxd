@@ -23,6 +23,7 @@ cdef struct LeafSetting:       # what is the same for the leaves of all trees of
     int leaf                   # how their values are found, a DF_..._LEAF of losses.h or CUSTOM_LEAF
     df_value_limits limits
     double l1, l2, weight_unit
+    double path_smooth         # how many rows have half of the say in a node's value; 0: all of it is its own
     bint has_hessian           # quantised gradients of a row are two
     const df_boost_rows* rows  # with targets, raw predictions and the baseline of the first output
     const double* baseline     # [n_outputs] of trees whose leaves are no Newton steps
@@ -69,6 +70,8 @@ cdef class TreeGrower:
     cdef double within_bounds(self, Py_ssize_t output, double value) noexcept nogil
     cdef double value_of(self, double step) noexcept nogil
     cdef int weigh_nodes(self) except -1 nogil
+    cdef void bound_nodes(self) noexcept nogil
+    cdef void smooth_values(self) noexcept nogil
     cdef void find_leaf_value(self, int64_t item) noexcept nogil
     cdef void find_node_value(self, int64_t item) noexcept nogil
     cdef void find_value_of_rows(self, BoostNode* node) noexcept nogil

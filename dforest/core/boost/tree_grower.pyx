@@ -17,6 +17,7 @@ from dforest.rules.boost cimport df_absolute_gain, df_both_gradient_sums, df_lim
 from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_clip, df_midpoint_prediction
 from dforest.rules.losses cimport DF_HUBER_LEAF, DF_NEWTON_LEAF, DF_QUANTILE_LEAF
 from dforest.rules.node cimport df_quantiser
+from dforest.rules.smoothing cimport df_share_of_draws, df_smoothed
 from dforest.rules.weights cimport df_node_weight, df_shift_if_low_weight, df_weight_quantiser_of
 
 cdef extern from "core/boost/quantile.h" nogil:
@@ -99,10 +100,12 @@ cdef class TreeGrower:
             self.tree.weigh_leaves()
             self.team.for_each(add_up, <void*> self, self.n_leaf_ranges)
             self.make_steps()
-        elif self.tree.monotonic_csts == NULL:
+        elif self.tree.monotonic_csts == NULL and self.fit.path_smooth == 0.0:
             self.team.for_each(find_leaf_value, <void*> self, self.tree.n_nodes)
         else:
             self.weigh_nodes()
+        if self.fit.path_smooth > 0.0:
+            self.smooth_values()
         if self.own is not None:
             self.own.loss.check()
         self.team.for_each(update_raw_predictions, <void*> self, self.n_leaf_ranges)
@@ -163,7 +166,21 @@ cdef class TreeGrower:
         return df_shift_if_low_weight(0, max_weight)
 
     cdef int weigh_nodes(self) except -1 nogil:
-        """Find the values of all nodes, one depth after another as they share rows, and keep those of leaves within bounds.
+        """Find the values of all nodes, one depth after another as they share rows, and keep them within bounds."""
+        cdef const BoostNode* nodes = self.tree.nodes
+        cdef int64_t deepest = 0
+        cdef Py_ssize_t i
+        for i in range(self.tree.n_nodes):
+            deepest = max(deepest, nodes[i].at.depth)
+        for i in range(deepest + 1):
+            self.depth = i
+            self.team.for_each(find_node_value, <void*> self, self.tree.n_nodes)
+        if self.tree.monotonic_csts != NULL:
+            self.bound_nodes()
+        return 0
+
+    cdef void bound_nodes(self) noexcept nogil:
+        """Keep the values of all nodes within bounds, where these are no Newton's steps.
 
         Bounds of steps become those of values, from each node to its children, which have higher numbers.
         """
@@ -171,21 +188,15 @@ cdef class TreeGrower:
         cdef BoostOutput* outputs = self.tree.outputs
         cdef df_bounds* bounds = self.tree.bounds
         cdef df_bounds own
-        cdef int64_t deepest = 0
         cdef double values[2]
         cdef double midpoint
         cdef Py_ssize_t i, k, K = self.tree.n_outputs
         cdef int side
         for i in range(self.tree.n_nodes):
-            deepest = max(deepest, nodes[i].at.depth)
-        for i in range(deepest + 1):
-            self.depth = i
-            self.team.for_each(find_node_value, <void*> self, self.tree.n_nodes)
-        for i in range(self.tree.n_nodes):
             for k in range(K):
                 own = bounds[i * K + k]
+                outputs[i * K + k].value = df_clip(outputs[i * K + k].value, own.lower, own.upper)
                 if nodes[i].left < 0:
-                    outputs[i * K + k].value = df_clip(outputs[i * K + k].value, own.lower, own.upper)
                     continue
                 for side in range(2):
                     values[side] = df_clip(outputs[(nodes[i].left + side) * K + k].value, own.lower, own.upper)
@@ -193,7 +204,23 @@ cdef class TreeGrower:
                 for side in range(2):
                     bounds[(nodes[i].left + side) * K + k] = df_child_bounds(own, side, self.tree.monotonic_cst(&nodes[i]),
                                                                              midpoint)
-        return 0
+
+    cdef void smooth_values(self) noexcept nogil:
+        """Draw the values of nodes towards those of their parents, which have lower numbers, but within their own bounds."""
+        cdef BoostOutput* outputs = self.tree.outputs
+        cdef double share, value
+        cdef df_bounds own
+        cdef Py_ssize_t i, k, K = self.tree.n_outputs
+        for i in range(1, self.tree.n_nodes):
+            share = df_share_of_draws(<double> self.tree.nodes[i].at.n, <double> self.tree.nodes[i].at.n, self.fit.path_smooth)
+            for k in range(K):
+                value = df_smoothed(outputs[self.tree.nodes[i].parent * K + k].value, outputs[i * K + k].value, share)
+                if self.tree.monotonic_csts != NULL and self.fit.leaf == DF_NEWTON_LEAF:
+                    value = self.within_bounds(i * K + k, value)
+                elif self.tree.monotonic_csts != NULL:
+                    own = self.tree.bounds[i * K + k]
+                    value = df_clip(value, own.lower, own.upper)
+                outputs[i * K + k].value = value
 
     cdef void find_leaf_value(self, int64_t item) noexcept nogil:
         """Find the value of a leaf; other nodes have none."""

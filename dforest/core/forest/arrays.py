@@ -715,7 +715,7 @@ class Forest:
             value = value[self.leaf_row[self.feature < 0]]
         return int(np.frexp(np.abs(value).max(initial=0.0))[1])
 
-    def node_table(self, t, exponent=0, keeps_weights=True):
+    def node_table(self, t, exponent=0, keeps_weights=True, keeps_impurities=True):
         """Return a table of the nodes of a tree, with their draws, weights, values and impurities.
 
         Parameters
@@ -728,13 +728,15 @@ class Forest:
         keeps_weights : bool
             For classification, whether weights and values of all nodes are asked for. Without them, the table has those of the
             root alone, and no memory is needed for all nodes times all classes.
+        keeps_impurities : bool
+            For classification, whether impurities and decreases are asked for. Without them, they are 0.
 
         Returns
         -------
         dforest.core.forest.node_table.NodeTable
             The table, with the nodes in preorder.
         """
-        table, shift = self._node_table(self._number(t), exponent, keeps_weights)
+        table, shift = self._node_table(self._number(t), exponent, keeps_weights, keeps_impurities)
         return table._replace(weight=np.ldexp(table.weight, -shift[: len(table.weight), None])) if len(shift) else table
 
     @cached_property
@@ -742,13 +744,13 @@ class Forest:
         """The integer weight of each leaf."""
         return self.objective.total_weight(self.weights)
 
-    def _node_table(self, t, exponent=0, keeps_weights=True):
+    def _node_table(self, t, exponent=0, keeps_weights=True, keeps_impurities=True):
         """`node_table` with integer weights, and their shifts, none if all are 0; of classes, the root's alone on demand."""
         nodes = slice(self.node_offsets[t], self.node_offsets[t + 1])
         tree = self.feature[nodes], self.link[nodes], self.leaf_draws, self.weights
         if not self.objective.keeps_values:
             sets = np.array([0, *(own.stop for own in self.objective.weight_columns)])
-            criterion = self.objective.make_criterion(self.criterion)
+            criterion = self.objective.make_criterion(self.criterion) if keeps_impurities else None
             return class_table(*tree, self._totals, self.leaf_shift, sets, criterion, keeps_weights)
         inner = self.inner
         if len(inner):

@@ -23,7 +23,7 @@ from dforest.core.forest.node_table import NodeTable
 def class_table(const int32_t[::1] feature not None, const uint32_t[::1] link not None,
                 const int64_t[::1] leaf_draws not None, weights not None,
                 const int64_t[::1] leaf_total not None, const int32_t[::1] leaf_shift not None, const int64_t[::1] sets not None,
-                Criterion impurity_criterion not None, bint keeps_weights=True):
+                Criterion impurity_criterion, bint keeps_weights=True):
     """The nodes of a class tree.
 
     Parameters
@@ -38,8 +38,9 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] link no
         See `Forest`.
     sets : ndarray of shape (n_outputs + 1,), dtype int64
         Where the classes of each output begin, and those of the last one end.
-    impurity_criterion : Criterion
-        Configured. The decrease by another one than dforest's own is that of its impurity, whatever it scores cuts by.
+    impurity_criterion : Criterion or None
+        Configured. The decrease by another one than dforest's own is that of its impurity, whatever it scores cuts by. None:
+        impurities and decreases are not asked for, and are 0.
     keeps_weights : bool, default=True
         Whether the weights of all nodes by class are asked for, and their values.
 
@@ -51,6 +52,7 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] link no
         Of the nodes' weights.
     """
     cdef bint is_listed = isinstance(weights, ClassLists), has_shift = leaf_shift.shape[0] > 0, is_divided
+    cdef bint is_judged = impurity_criterion is not None
     cdef Py_ssize_t n = feature.shape[0], n_classes = weights.shape[1], n_words = 2 + n_classes, i, k, row, n_waiting = 0
     cdef const int64_t[:, ::1] leaf_weight = None if is_listed else weights
     cdef const int64_t[::1] starts = weights.starts if is_listed else None, entries = weights.values if is_listed else None
@@ -86,10 +88,10 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] link no
                     shift[i] = leaf_shift[row]
             else:
                 left, right, total = &stack[n_waiting - 1, 0], &stack[n_waiting - 2, 0], &stack[n_waiting, 0]
-                is_divided = True
+                is_divided = is_judged
                 if has_shift:
                     shift[i] = common_shift(left, shift[i + 1], right, shift[link[i]], sets)
-                    is_divided = left[1] > 0 and right[1] > 0
+                    is_divided = is_judged and left[1] > 0 and right[1] > 0
                 for k in range(n_words):
                     total[k] = left[k] + right[k]
                 if is_divided and impurity_criterion.is_built_in:
@@ -102,10 +104,12 @@ def class_table(const int32_t[::1] feature not None, const uint32_t[::1] link no
                 memcpy(right, total, n_words * sizeof(int64_t))
                 total = right
             to_draws[i] = total[0]
-            to_impurity[i] = impurity_criterion.impurity(total)
+            if is_judged:
+                to_impurity[i] = impurity_criterion.impurity(total)
             if keeps_weights or i == 0:
                 memcpy(&words[i, 0], total, n_words * sizeof(int64_t))
-    impurity_criterion.check()
+    if is_judged:
+        impurity_criterion.check()
     weight = statistics[:, 2:].copy()
     return NodeTable(draws, weight, weight / statistics[:, 1:2], impurity, decrease), shifts
 

@@ -23,7 +23,6 @@ import numpy as np
 
 from dforest.core.threads cimport WorkerContext, current_worker, poll
 from dforest.rules.node cimport df_score_exponent
-from dforest.rules.numerics cimport df_entropy_term
 from dforest.rules.records cimport DF_ABSOLUTE_ERROR, DF_POISSON, DF_SQUARED_ERROR
 from dforest.rules.weights cimport df_both_weights, df_shifted_sum, df_weight_fraction
 
@@ -87,6 +86,16 @@ def target_power(criterion):
     return df_score_exponent(_NUMBERS[criterion], -1) if isinstance(criterion, str) and criterion in _NUMBERS else 0
 
 
+def is_deviance(criterion):
+    """Whether a `Forest.criterion` is the Poisson deviance."""
+    return criterion == "poisson" if isinstance(criterion, str) else isinstance(criterion, Poisson)
+
+
+def is_additive(criterion):
+    """Whether the values and impurities of inner nodes follow from the leaves, by a `Forest.criterion` for numbers."""
+    return criterion != "absolute_error" if isinstance(criterion, str) else criterion.is_additive
+
+
 cdef df_shifted_sum leaf_sum(const int64_t[:, ::1] leaf_weight, const int32_t[::1] leaf_shift, Py_ssize_t row) noexcept nogil:
     """The weight of a leaf."""
     cdef df_shifted_sum found
@@ -130,16 +139,14 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
         As of `dforest.core.forest.class_table.class_table`.
     """
     cdef Py_ssize_t n = feature.shape[0], n_outputs = leaf_value.shape[1], n_inner = inner.shape[0], i, a, b, o
-    cdef bint is_name = isinstance(criterion, str)
-    cdef bint is_poisson = criterion == "poisson" if is_name else isinstance(criterion, Poisson)
-    cdef bint given = criterion == "absolute_error" if is_name else not criterion.is_additive
+    cdef bint is_poisson = is_deviance(criterion), given = not is_additive(criterion)
     cdef double left, rest, difference, mean, fall
     cdef int power = target_power(criterion)
     cdef bint has_shift = leaf_shift.shape[0] > 0
     draws = np.empty(n, np.int64)
     sums = np.empty(n, SHIFTED_SUM)
     value = np.empty((n, n_outputs))
-    if not is_name:            # the unit of a user-defined criterion's impurities is not known
+    if not isinstance(criterion, str):     # the unit of a user-defined criterion's impurities is not known
         exponent = 0
     impurity = np.empty(n)
     decrease = np.zeros(n)
@@ -176,11 +183,7 @@ def number_table(const int32_t[::1] feature not None, const uint32_t[::1] link n
                 mean = left * v[a, o] + rest * v[b, o]
                 mean = min(max(mean, min(v[a, o], v[b, o])), max(v[a, o], v[b, o]))
                 difference = v[b, o] - v[a, o]
-                if not is_poisson:
-                    fall += left * rest * difference * difference
-                elif mean > 0.0:               # of 0, the output is 0 in the whole node
-                    fall += mean * (left * df_entropy_term(-rest * difference / mean)
-                                    + rest * df_entropy_term(left * difference / mean))
+                fall += fall_of(left, rest, difference, mean, is_poisson)
                 v[i, o] = mean
             fall /= <double> n_outputs
             to_impurity[i] = left * to_impurity[a] + rest * to_impurity[b] + fall

@@ -385,6 +385,7 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
             colsample_bytree=float(self.colsample_bytree),
             colsample_bylevel=float(self.colsample_bylevel),
             l1=self.l1_regularization,
+            path_smooth=float(self.path_smooth),
             categorical_smoothing=float(self.categorical_smoothing),
             min_samples_category=min(self.min_samples_category, n_rows + 1),
         )

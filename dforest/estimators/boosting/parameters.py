@@ -213,6 +213,18 @@ BOOSTING_PARAMETERS = (
         group=SHAPE,
     ),
     Parameter(
+        "path_smooth",
+        "float",
+        0.0,
+        [Interval(Real, 0, None, closed="left")],
+        """How far the values of nodes are drawn towards those of the nodes above them: a number of rows. From the root down, the
+        value of a node of n rows becomes n / (n + path_smooth) of its own value and, for the rest, the value of its parent. 0
+        means that leaves have their own values. As in LightGBM, rows count whatever they weigh; but splits are chosen by gains
+        without smoothing.""",
+        of=BOOSTING,
+        group=SHAPE,
+    ),
+    Parameter(
         "min_hessian",
         "float",
         "deprecated",

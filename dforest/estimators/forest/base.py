@@ -26,7 +26,7 @@ from dforest.core.sparse_rows import dense
 from dforest.engines.fit_report import FitReport
 from dforest.engines.fitting import ForestSink, engine_on, grow_forest
 from dforest.engines.problem import DrawnRows, GrowthRules, Problem, needs_wide_sums
-from dforest.engines.tree_steps import TREES_TOGETHER, RefilledLeaves
+from dforest.engines.tree_steps import TREES_TOGETHER, InTurn, RefilledLeaves, SmoothedLeaves
 from dforest.estimators.callbacks import FitTasks, callback_management_context
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.data.fits import fitting, instance_of
@@ -85,6 +85,7 @@ class TreeEstimator(TreeModel):
     honest = False
     honest_fraction = 0.5
     ci_group_size = 1
+    leaf_smoothing = 0.0
 
     @abstractmethod
     def _plan(self):
@@ -272,7 +273,7 @@ class TreeEstimator(TreeModel):
             fewest = count_samples(self._value("min_samples_leaf"), filling.count_draws(rows.n_rows), 1)
             most = 1 if growth is not None else TREES_TOGETHER  # who watches trees sees each as it comes
             step = RefilledLeaves(problem, rows.parts, filling, rows.ranks, fewest, most, **settings)
-            problem = replace(problem, after_tree=step)
+            problem = replace(problem, after_tree=step if problem.after_tree is None else InTurn(step, problem.after_tree))
         if growth is not None:
             before = growth.start(problem, engine, **settings)
         first = 0 if before is None else before.n_trees
@@ -331,8 +332,10 @@ class TreeEstimator(TreeModel):
             columns = self._code_columns(plan, rows, parts, splitter, engine)
         X = None if not needs_rows else parts[0] if drawn is not None else dense(rows.X)
         share = None if ranks.size == 1 else rows.share
+        strength = self._value("leaf_smoothing")
+        step = SmoothedLeaves(float(strength), objective, self._own_criterion()) if strength > 0 else None
         return Problem(
-            columns, targets, objective, criterion, splitter, rules, sampling, seed, is_tree, directions, X, share, drawn
+            columns, targets, objective, criterion, splitter, rules, sampling, seed, is_tree, directions, X, share, drawn, step
         )
 
     def _code_columns(self, plan, rows, parts, splitter, engine):

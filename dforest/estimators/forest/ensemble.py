@@ -40,7 +40,11 @@ from dforest.sampling import RowSampling, sampling_of
 from dforest.warning import warn
 
 # Values that are tried for parameters that are "auto", in this order, beside the defaults.
-CANDIDATES = {"max_features": ("sqrt", 0.5, 1.0), "min_samples_leaf": (1, 3)}
+CANDIDATES = {
+    "max_features": ("sqrt", 0.5, 1.0),
+    "min_samples_leaf": (1, 3),
+    "leaf_smoothing": (0.0, 1.0, 3.0, 10.0, 30.0, 100.0),
+}
 
 _OOB_ATTRIBUTES = [
     "oob_score_",

@@ -12,7 +12,7 @@ from dforest.warning import warn
 
 # What has no name here, and its default.
 _LIGHTGBM = {
-    "boosting": "gbdt", "data_sample_strategy": "bagging", "extra_trees": "0", "min_gain_to_split": "0", "path_smooth": "0",
+    "boosting": "gbdt", "data_sample_strategy": "bagging", "extra_trees": "0", "min_gain_to_split": "0",
     "monotone_penalty": "0", "pos_bagging_fraction": "1", "neg_bagging_fraction": "1", "bagging_by_query": "0",
     "is_unbalance": "0", "use_missing": "1", "zero_as_missing": "0", "forcedsplits_filename": "", "feature_contri": "",
     "cegb_penalty_split": "0", "cegb_penalty_feature_lazy": "", "cegb_penalty_feature_coupled": "", "max_bin_by_feature": "",
@@ -65,6 +65,7 @@ def of_lightgbm(given, n_features, n_classes, categorical):
         "min_sum_hessian_in_leaf": number("min_sum_hessian_in_leaf"),
         "l1_regularization": number("lambda_l1"),
         "l2_regularization": number("lambda_l2"),
+        "path_smooth": number("path_smooth"),
         "colsample_bytree": number("feature_fraction"),
         "max_features": number("feature_fraction_bynode"),
         "max_bins": whole("max_bin", 2, _MOST_BINS),
