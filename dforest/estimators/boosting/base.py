@@ -82,8 +82,8 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
 
     # What is allowed if y has several columns, and the loss is for one.
     _for_columns = (
-        'names of losses other than "huber", or an estimator for each column, such as sklearn.multioutput.MultiOutputRegressor '
-        "makes"
+        'names of losses other than "huber" and "mape", or an estimator for each column, such as '
+        "sklearn.multioutput.MultiOutputRegressor makes"
     )
 
     def _measure(self, scoring, sample, n_threads, ranks):

@@ -64,7 +64,8 @@ class HistGradientBoostingClassifier(BoostedClasses, ClassifierScore, BoostingEs
 
     def _make_loss(self, n_outputs):
         loss, n_classes = instance_of(BoostingLoss, "loss", self.loss), self.n_classes_
-        return Loss.of_labels(loss, n_classes) if isinstance(n_classes, list) else Loss.of_classes(loss, n_classes)
+        parameter = float(self.focal_gamma) if loss == "focal" else 0.0
+        return (Loss.of_labels if isinstance(n_classes, list) else Loss.of_classes)(loss, n_classes, parameter)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -128,7 +129,7 @@ class HistGradientBoostingRegressor(BoostedNumbers, RegressorScore, BoostingEsti
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         loss = getattr(self, "loss", "huber")  # while a pickle is read there is none
-        tags.target_tags.multi_output = isinstance(loss, str) and loss != "huber"
+        tags.target_tags.multi_output = isinstance(loss, str) and loss not in ("huber", "mape")
         return tags
 
     def _make_loss(self, n_outputs):
@@ -146,4 +147,6 @@ class HistGradientBoostingRegressor(BoostedNumbers, RegressorScore, BoostingEsti
             return Loss(self.loss, 0.9 if self.quantile is None else float(self.quantile))
         if self.loss == "tweedie":
             return Loss(self.loss, float(self.power))
+        if self.loss == "fair":
+            return Loss(self.loss, float(self.fair_c))
         return Loss(self.loss)

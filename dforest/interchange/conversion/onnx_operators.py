@@ -20,6 +20,7 @@ from dforest.interchange.conversion.onnx_trees import ClassicNodes, classic_node
 
 OPERATORS = 18  # the first version of ONNX's operators that has all which exact ones use
 _MAX_EXACT = 2**24  # float32 holds all integers up to this one
+_FUNCTIONS = {"exponential": "Exp", "share": "Sigmoid"}  # by which numbers follow from raw predictions
 _TRANSFORMS = {"logistic": "LOGISTIC", "logistic_of_twice": "LOGISTIC", "softmax": "SOFTMAX"}  # others are NONE
 
 
@@ -208,7 +209,7 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False, as_numbers=Fa
         _add_scores(graph, estimator, sums, dtype, to)
         return Results(leaves, sums, None)
     if labels is None:
-        graph.node("Exp" if link == "exponential" else "Identity", sums, name=to["variable"])
+        graph.node(_FUNCTIONS.get(link, "Identity"), sums, name=to["variable"])
         return Results(leaves, sums, None)
     columns, scores = prediction_columns(forest.objective), "raw_predictions" if link == "raw" else "probabilities"
     for own, suffix, known in zip(columns, _suffixes(estimator), labels, strict=True):
@@ -356,13 +357,13 @@ def add_classic_operators(graph, estimator, dtype, rows, to, as_numbers=False):
         _add_classifier(graph, classes, dtype, rows, to, attributes, tensors, _TRANSFORMS.get(link, "NONE"))
     else:
         n_sums = values.shape[1]  # no trees take turns at numbers
-        has_cast, has_power, name = dtype is np.float64, link == "exponential", None if has_scores else to["variable"]
+        has_cast, has_power, name = dtype is np.float64, link in _FUNCTIONS, None if has_scores else to["variable"]
         own = None if has_cast or has_power else name
         found = graph.tree_operator("TreeEnsembleRegressor", rows, attributes, tensors, n_targets=n_sums, name=own)
         if has_cast:
             found = graph.cast(found, dtype, None if has_power else name)
         if has_power:
-            graph.node("Exp", found, name=name)
+            graph.node(_FUNCTIONS[link], found, name=name)
         if has_scores:
             _add_scores(graph, estimator, found, dtype, to)
     return Results(None, None, nodes)
