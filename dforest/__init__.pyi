@@ -475,8 +475,9 @@ class HistGradientBoostingClassifier(dforest.estimators.boosting.boosting.HistGr
 
     def __init__(
         self,
-        loss: Literal["exponential", "log_loss"] | Loss | type[Loss] = "log_loss",
+        loss: Literal["exponential", "focal", "log_loss"] | Loss | type[Loss] = "log_loss",
         *,
+        focal_gamma: float = 2.0,
         learning_rate: Literal["auto"] | float = "auto",
         max_iter: Literal["auto"] | int = "auto",
         n_bags: int = 1,
@@ -570,10 +571,11 @@ class HistGradientBoostingRegressor(dforest.estimators.boosting.boosting.HistGra
 
     def __init__(
         self,
-        loss: Literal["absolute_error", "gamma", "huber", "poisson", "quantile", "squared_error", "tweedie"] | Loss | type[Loss] = "squared_error",  # noqa: E501
+        loss: Literal["absolute_error", "cross_entropy", "fair", "gamma", "huber", "log_cosh", "mape", "poisson", "quantile", "squared_error", "tweedie"] | Loss | type[Loss] = "squared_error",  # noqa: E501
         *,
         quantile: float | ArrayLike | None = None,
         power: float = 1.5,
+        fair_c: float = 1.0,
         learning_rate: Literal["auto"] | float = "auto",
         max_iter: Literal["auto"] | int = "auto",
         n_bags: int = 1,

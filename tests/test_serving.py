@@ -29,7 +29,7 @@ BOOSTED = ("predict", "predict_proba", "decision_function")
 TIMES = (
     "predict", "predict_survival_function", "predict_cumulative_hazard_function", "predict_quantiles", "predict_restricted_mean",
 )  # fmt: skip
-LINKS = ("squared_error", "absolute_error", "gamma", "poisson", "tweedie", "huber", "quantile")
+LINKS = ("squared_error", "absolute_error", "gamma", "poisson", "tweedie", "huber", "quantile", "fair", "log_cosh", "mape")
 FEW = {"n_estimators": 4, "random_state": 0}
 ROUNDS = {"max_iter": 4, "random_state": 0}
 # (estimator, parameters, target, methods)
@@ -45,8 +45,9 @@ MODELS = [
     ("RandomForestClassifier", FEW, "many classes", CLASSES),
     ("RandomForestRegressor", FEW, "columns", ("predict",)),
     *(("HistGradientBoostingClassifier", ROUNDS, target, BOOSTED) for target in ("classes", "texts", "labels", "one class")),
-    ("HistGradientBoostingClassifier", ROUNDS | {"loss": "exponential"}, "two classes", BOOSTED),
+    *(("HistGradientBoostingClassifier", ROUNDS | {"loss": loss}, "two classes", BOOSTED) for loss in ("exponential", "focal")),
     *(("HistGradientBoostingRegressor", ROUNDS | {"loss": loss, "quantile": 0.3}, "numbers", ("predict",)) for loss in LINKS),
+    ("HistGradientBoostingRegressor", ROUNDS | {"loss": "cross_entropy"}, "shares", ("predict",)),
     ("HistGradientBoostingRegressor", ROUNDS | {"loss": "poisson", "n_bags": 2}, "columns", ("predict",)),
     *(("HistGradientBoostingRanker", ROUNDS | {"loss": loss}, "queries", ("predict",)) for loss in ("lambdarank", "pairwise")),
     ("CausalForest", FEW, "effects", ("predict",)),
@@ -74,6 +75,7 @@ def targets_of(rng, kind, frame):
     numbers = (score - score.min() + 0.1).to_numpy()
     three = np.digitize(numbers, np.quantile(numbers, [0.3, 0.7]))
     return {
+        "shares": numbers / numbers.max(),
         "classes": three, "numbers": numbers, "texts": np.array(["low", "mid", "high"])[three], "none": None,
         "labels": np.column_stack([three > 0, three > 1]), "many classes": np.arange(n) % 70, "one class": np.zeros(n, int),
         "two classes": three > 1, "columns": np.column_stack([numbers, 2 * numbers + 1]), "queries": three, "effects": numbers,

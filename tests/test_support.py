@@ -182,7 +182,8 @@ def asked(feature, kind, folder):
     elif feature == "own classes":
         given["y"], name, parameters = CLASSES, classifier, [{"loss": OwnClasses()}]
     elif feature == "losses":
-        parameters = [{"loss": loss, "quantile": 0.7 if loss == "quantile" else None} for loss in REGRESSION]
+        of_any = [loss for loss in REGRESSION if loss != "cross_entropy"]  # which takes shares alone
+        parameters = [{"loss": loss, "quantile": 0.7 if loss == "quantile" else None} for loss in of_any]
         given["y"] = np.exp(Y)
     elif feature == "path smoothing":
         parameters = [{"path_smooth": 20.0, "loss": loss, "monotonic_cst": cst} for loss in ("squared_error", "absolute_error")

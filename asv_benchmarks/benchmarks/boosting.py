@@ -9,7 +9,7 @@ from . import data
 # Small and bundled with scikit-learn, or large and made: one or several trees a round, few or many columns.
 PROBLEMS = ["diabetes", "waves", "grid", "covers", "many_classes", "friedman", "wide"]
 STOPPING = {"all rounds": {"early_stopping": False}, "scores": {"early_stopping": True, "n_iter_no_change": 1000}}
-LOSSES = ["squared_error", "absolute_error", "huber", "poisson", "gamma"]
+LOSSES = ["squared_error", "absolute_error", "huber", "log_cosh", "mape", "poisson", "gamma"]
 
 ROWS = 48_000  # of made data, test rows among them
 

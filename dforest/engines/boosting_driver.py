@@ -16,6 +16,7 @@ from dforest.core.integer_weights import integer_weights
 from dforest.engines.driver import Driver
 from dforest.engines.nodes import Nodes
 from dforest.rules import arrays, boosting
+from dforest.rules.losses import most_robust_term, relative_weights
 from dforest.rules.records import constants, record
 
 N_LEAF_WORDS = 3  # beside values: rows twice, and 0
@@ -60,6 +61,15 @@ class RowWeights:
         problem : BoostingProblem
         ranks : Communicator, optional
         """
+        found = cls._of_derivatives(problem, ranks)
+        if problem.loss.facts.leaf == "relative":
+            of_leaves = integer_weights(relative_weights(problem.y, problem.weight), ranks)
+            found.integers, found.exact = of_leaves.integers, of_leaves.exact
+        return found
+
+    @classmethod
+    def _of_derivatives(cls, problem, ranks):
+        """`of`, if leaves have the weights of derivatives. A collective."""
         weight, n_rows = problem.weight, len(problem.y)
         if weight is None:
             return cls(None, None, 1.0, n_rows)
@@ -105,7 +115,8 @@ class Iterations:
             problem.can_split,
         )
         self.is_of_classes = problem.loss.facts.is_of_classes
-        self.n_outputs, self.leaf, self.delta = problem.n_sums // problem.n_trees_per_iteration, problem.loss.facts.leaf, None
+        self.n_outputs, self.leaf = problem.n_sums // problem.n_trees_per_iteration, problem.loss.facts.leaf
+        self.parameters = problem.loss.parameters.tolist()  # of the loss in the iteration, for each sum
 
     @property
     def raw_sums(self):
@@ -118,9 +129,9 @@ class Iterations:
         n_trees = problem.n_trees_per_iteration
         seed_of = problem.seeds_of(range(self.n_trees, self.n_trees + n_trees)).tolist()
         total, parameters = shard.draw(seed_of[0]), problem.loss.parameters
-        if self.leaf == "huber":  # beyond which rows are outliers, of all rows
+        if problem.loss.name == "huber":  # delta, beyond which rows are outliers, of all rows
             parameters = _quantiles(shard, None, 0, float(parameters[0]), np.zeros(1, np.int32))
-            self.delta = parameters.item()
+        self.parameters = parameters.tolist()
         exponents = boosting.gradient_exponents(shard.measure(parameters))
         if not shard.has_hessian:
             exponents[:, 1] = 0
@@ -359,7 +370,7 @@ class BoostingDriver(Driver):
         return self.rules.max_delta_step, loss.is_damped, loss.n_trees_per_iteration
 
     def _weighed_values(self, numbers, is_leaf):
-        """`_values` of leaves that are quantiles, Huber's, or said by the loss.
+        """`_values` of leaves that are quantiles, robust means, or said by the loss.
 
         Inner nodes get such values too where those of leaves depend on them: with bounds, or if they are smoothed.
         """
@@ -385,12 +396,14 @@ class BoostingDriver(Driver):
         iterations = self.iterations
         if iterations.leaf == "own":
             return self.shard.custom_values(nodes)
-        quantile = float(iterations.problem.loss.parameters[output]) if iterations.leaf == "quantile" else 0.5
+        parameter = iterations.parameters[output]
+        quantile = parameter if iterations.leaf == "quantile" else 0.5
         found = _quantiles(self.shard, nodes, output, quantile, shifts)
-        if iterations.leaf != "huber":
+        if iterations.leaf != "robust":
             return found
-        (exponent,) = boosting.gradient_exponents(np.array([[iterations.delta]]))[0].tolist()
-        sums = self.shard.sum_terms(nodes, found, iterations.delta, np.ldexp(1.0, exponent), shifts).tolist()
+        most = most_robust_term(iterations.problem.loss.name, parameter)
+        (exponent,) = boosting.gradient_exponents(np.array([[most]]))[0].tolist()
+        sums = self.shard.sum_terms(nodes, output, found, parameter, np.ldexp(1.0, exponent), shifts).tolist()
         means = [float(low + (high << 31)) / weight for low, high, weight in sums]
         return found + np.ldexp(means, -exponent)
 

@@ -269,7 +269,7 @@ METRICS = _by_name(
         "roc_auc": "auc AUC",
         "average_precision": "aucpr PRAUC",
         "roc_auc_ovo": "auc_mu",
-        "loss": "huber quantile tweedie fair mphe Huber Quantile Tweedie",
+        "loss": "huber quantile tweedie fair mphe Huber Quantile Tweedie LogCosh Focal",
     }
 )
 _OF_LEARNING_RATES = BOOSTED_NAMES["learning_rates"]
@@ -309,12 +309,16 @@ VALUES = {
             "absolute_error": "regression_l1 l1 mae lad reg:absoluteerror MAE",
             "log_loss": (
                 "binary multiclass softmax binary_crossentropy categorical_crossentropy auto deviance binary:logistic "
-                "multi:softmax multi:softprob Logloss MultiClass cross_entropy"
+                "multi:softmax multi:softprob Logloss MultiClass"
             ),
             "poisson": "count:poisson Poisson",
             "gamma": "reg:gamma",
             "tweedie": "reg:tweedie Tweedie",
             "huber": "reg:pseudohubererror Huber",
+            "mape": "mean_absolute_percentage_error MAPE",
+            "log_cosh": "LogCosh",
+            "cross_entropy": "xentropy reg:logistic CrossEntropy",
+            "focal": "Focal BINARY_FOCAL_LOSS",
             "quantile": "reg:quantileerror Quantile",
             "lambdarank": "rank:ndcg LambdaMart",
             "pairwise": "rank:pairwise PairLogit PairLogitPairwise",

@@ -378,13 +378,9 @@ static inline int df_ends_at_quantile(int64_t upto, int64_t total, double quanti
 
 static inline double df_between_values(double value, double next) { return 0.5 * value + 0.5 * next; }
 
-/* Huber's leaf: the median of y - F and the mean of what is left of it, kept within delta. The mean is that of quantised gradients. */
-static inline double df_huber_term(double residual, double median, double delta) {
-    const double d = residual - median;
-    return d > delta ? delta : d < -delta ? -delta : d;
-}
-
-static inline double df_huber_step(double median, const df_exact_sum *sum, int64_t weight, int32_t exponent) {
+/* The robust mean of a leaf: the median of y - F and the mean of the rows' terms beyond it (losses.h), which are quantised by an
+ * exponent for the largest that there may be. As second derivatives are at most 1, the step from the median loses nothing. */
+static inline double df_robust_step(double median, const df_exact_sum *sum, int64_t weight, int32_t exponent) {
     return median + ldexp(df_sum_value(sum) / (double)weight, -exponent);
 }
 

@@ -53,5 +53,4 @@ cdef extern from "rules/boost.h" nogil:
     bint df_reaches_quantile(int64_t upto, int64_t total, double quantile)
     bint df_ends_at_quantile(int64_t upto, int64_t total, double quantile)
     double df_between_values(double value, double next)
-    double df_huber_term(double residual, double median, double delta)
-    double df_huber_step(double median, const df_exact_sum* sum, int64_t weight, int32_t exponent)
+    double df_robust_step(double median, const df_exact_sum* sum, int64_t weight, int32_t exponent)

@@ -2,12 +2,14 @@
  * link, the loss itself.
  *
  * F is a row's raw prediction, y its target. A loss has a *constant Hessian* if its Hessian is 1. The *parameter* of a loss is
- * its quantile, Huber's delta, Tweedie's power, or nothing. Losses are those of scikit-learn, without terms that do not depend on F. Each function
- * is one sequence of IEEE operations; e^x is df_exp, which is finite, so that derivatives are finite for finite F and y. Nothing
- * cancels but where F is close to the optimum.
+ * its quantile, Huber's delta, Tweedie's power, the c of "fair", the focal loss's gamma, or nothing. Losses are those of
+ * scikit-learn, where it has them, without terms that do not depend on F. Each function is one sequence of IEEE operations; e^x is
+ * df_exp, which is finite, so that derivatives are finite for finite F and y. Nothing cancels but where F is close to the optimum.
  *
  * Formulas: J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of Statistics 29(5), 2001;
- * exponential: J. Friedman, T. Hastie, R. Tibshirani, "Additive logistic regression", Annals of Statistics 28(2), 2000. */
+ * exponential: J. Friedman, T. Hastie, R. Tibshirani, "Additive logistic regression", Annals of Statistics 28(2), 2000; focal:
+ * T.-Y. Lin et al., "Focal loss for dense object detection", ICCV 2017; fair: R. C. Fair, "On the robust estimation of econometric
+ * models", Annals of Economic and Social Measurement 3(4), 1974. */
 #ifndef DFOREST_LOSSES_H
 #define DFOREST_LOSSES_H
 
@@ -15,13 +17,13 @@
 
 #include "numerics.h"
 
-/* Which targets a loss allows: all that are finite; from 0 on, not all 0; above 0; the numbers of two classes, 0 and 1; those
- * of K classes, 0 to K - 1. */
-enum { DF_FINITE_TARGETS, DF_TARGETS_FROM_0, DF_TARGETS_ABOVE_0, DF_TWO_CLASSES, DF_CLASS_NUMBERS };
+/* Which targets a loss allows: all that are finite; from 0 on, not all 0; above 0; from 0 to 1; the numbers of two classes, 0 and
+ * 1; those of K classes, 0 to K - 1. */
+enum { DF_FINITE_TARGETS, DF_TARGETS_FROM_0, DF_TARGETS_ABOVE_0, DF_TARGETS_TO_1, DF_TWO_CLASSES, DF_CLASS_NUMBERS };
 
-/* How a leaf's value follows from its rows: one Newton step; or the median, the quantile, or Huber's mean around the median, of
- * y - F. */
-enum { DF_NEWTON_LEAF, DF_MEDIAN_LEAF, DF_QUANTILE_LEAF, DF_HUBER_LEAF };
+/* How a leaf's value follows from its rows: one Newton step; or of y - F the median, the median by relative weights (below), the
+ * quantile, or the robust mean, which is the median and the mean of what the loss says of the rows from there (boost.h). */
+enum { DF_NEWTON_LEAF, DF_MEDIAN_LEAF, DF_RELATIVE_LEAF, DF_QUANTILE_LEAF, DF_ROBUST_LEAF };
 
 /* All losses of one raw prediction a row: entry(number, name, whether the Hessian is constant, allowed targets, leaves). Whoever
  * adds one writes df_NAME_derivatives, df_NAME_prediction and df_NAME_loss. */
@@ -29,11 +31,16 @@ enum { DF_NEWTON_LEAF, DF_MEDIAN_LEAF, DF_QUANTILE_LEAF, DF_HUBER_LEAF };
     entry(DF_SQUARED_LOSS, squared_error, 1, DF_FINITE_TARGETS, DF_NEWTON_LEAF)           \
     entry(DF_ABSOLUTE_LOSS, absolute_error, 1, DF_FINITE_TARGETS, DF_MEDIAN_LEAF)         \
     entry(DF_QUANTILE_LOSS, quantile, 1, DF_FINITE_TARGETS, DF_QUANTILE_LEAF)             \
-    entry(DF_HUBER_LOSS, huber, 1, DF_FINITE_TARGETS, DF_HUBER_LEAF)                      \
+    entry(DF_HUBER_LOSS, huber, 1, DF_FINITE_TARGETS, DF_ROBUST_LEAF)                     \
+    entry(DF_FAIR_LOSS, fair, 1, DF_FINITE_TARGETS, DF_ROBUST_LEAF)                       \
+    entry(DF_LOG_COSH_LOSS, log_cosh, 1, DF_FINITE_TARGETS, DF_ROBUST_LEAF)               \
+    entry(DF_MAPE_LOSS, mape, 1, DF_FINITE_TARGETS, DF_RELATIVE_LEAF)                     \
     entry(DF_POISSON_LOSS, poisson, 0, DF_TARGETS_FROM_0, DF_NEWTON_LEAF)                 \
     entry(DF_GAMMA_LOSS, gamma, 0, DF_TARGETS_ABOVE_0, DF_NEWTON_LEAF)                    \
     entry(DF_TWEEDIE_LOSS, tweedie, 0, DF_TARGETS_FROM_0, DF_NEWTON_LEAF)                 \
+    entry(DF_CROSS_ENTROPY_LOSS, cross_entropy, 0, DF_TARGETS_TO_1, DF_NEWTON_LEAF)       \
     entry(DF_LOG_LOSS, log_loss, 0, DF_TWO_CLASSES, DF_NEWTON_LEAF)                       \
+    entry(DF_FOCAL_LOSS, focal, 0, DF_TWO_CLASSES, DF_NEWTON_LEAF)                        \
     entry(DF_EXPONENTIAL_LOSS, exponential, 0, DF_TWO_CLASSES, DF_NEWTON_LEAF)
 
 /* The losses that have a raw prediction for each class. */
@@ -136,6 +143,54 @@ static inline double df_huber_loss(double raw, double y, double parameter) {
     return d > parameter ? parameter * (d - 0.5 * parameter) : 0.5 * (d * d);
 }
 
+/* Squares close by and distances far off, with d = |F - y| and the parameter c: c (d - c ln(1 + d / c)). The second derivative
+ * vanishes far off; it is taken as 1, which it is at most, as Huber's is. */
+static inline df_derivatives df_fair_derivatives(double raw, double y, double parameter) {
+    return df_derivatives_of((raw - y) * (parameter / (df_magnitude(raw - y) + parameter)), 1.0);
+}
+
+static inline double df_fair_prediction(double raw) { return raw; }
+
+static inline double df_fair_loss(double raw, double y, double parameter) {
+    const double d = df_magnitude(raw - y);
+    return df_finite(parameter * (d - parameter * df_log1p(df_finite(d / parameter))));
+}
+
+/* ln cosh(F - y), of which F - y has the derivative tanh(F - y), and the second derivative is taken as 1, as that above. */
+static inline df_derivatives df_log_cosh_derivatives(double raw, double y, double parameter) {
+    const double e = df_exp(-2.0 * df_magnitude(raw - y)), size = (1.0 - e) / (1.0 + e);
+    (void)parameter;
+    return df_derivatives_of(raw < y ? -size : size, 1.0);
+}
+
+static inline double df_log_cosh_prediction(double raw) { return raw; }
+
+static inline double df_log_cosh_loss(double raw, double y, double parameter) {
+    const double d = df_magnitude(raw - y), ln_2 = 6.93147180559945286227e-01;
+    (void)parameter;
+    return d + (df_log1p(df_exp(-2.0 * d)) - ln_2);
+}
+
+/* The weight of a row whose error counts relative to its target, or to 1 where the target is smaller. */
+static inline double df_relative_weight(double y) {
+    const double size = df_magnitude(y);
+    return 1.0 / (size > 1.0 ? size : 1.0);
+}
+
+/* The absolute error by this weight. */
+static inline df_derivatives df_mape_derivatives(double raw, double y, double parameter) {
+    const double weight = df_relative_weight(y);
+    (void)parameter;
+    return df_derivatives_of(raw > y ? weight : -weight, 1.0);
+}
+
+static inline double df_mape_prediction(double raw) { return raw; }
+
+static inline double df_mape_loss(double raw, double y, double parameter) {
+    (void)parameter;
+    return df_relative_weight(y) * df_magnitude(raw - y);
+}
+
 /* Half the Poisson deviance, y >= 0: e^F - y F. */
 static inline df_derivatives df_poisson_derivatives(double raw, double y, double parameter) {
     const double e = df_exp(raw);
@@ -195,6 +250,37 @@ static inline double df_log_loss_loss(double raw, double y, double parameter) {
     return away + df_log1p(df_exp(-df_magnitude(raw)));
 }
 
+/* The same of a target from 0 to 1, the share of class 1. */
+static inline df_derivatives df_cross_entropy_derivatives(double raw, double y, double parameter) {
+    return df_log_loss_derivatives(raw, y, parameter);
+}
+
+static inline double df_cross_entropy_prediction(double raw) { return df_log_loss_prediction(raw); }
+
+static inline double df_cross_entropy_loss(double raw, double y, double parameter) { return df_log_loss_loss(raw, y, parameter); }
+
+/* -ln p of the probability p = 1 / (1 + e^-x). */
+static inline double df_surprise(double x) { return (x < 0.0 ? -x : 0.0) + df_log1p(df_exp(-df_magnitude(x))); }
+
+/* Log loss times (1 - p)^gamma, with p the probability of the row's own class and gamma the parameter: rows that are well told
+ * count less. With u = -p ln p / (1 - p), the gradient is that of log loss times (1 - p)^gamma (1 + gamma u), and the second
+ * derivative that times (1 - p)^gamma (1 + gamma (2 + ln p) + gamma^2 u). It may be below 0; without ln p, as it is taken here, it is
+ * an upper bound, which is close where a row is well told. */
+static inline df_derivatives df_focal_derivatives(double raw, double y, double parameter) {
+    const df_derivatives plain = df_log_loss_derivatives(raw, y, parameter);
+    const double own = (y + y - 1.0) * raw, surprise = df_surprise(own);
+    const double share = df_logistic(own) * surprise / df_logistic(-own), power = df_exp(-parameter * df_surprise(-own));
+    return df_derivatives_of(power * (1.0 + parameter * share) * plain.gradient,
+                             power * (1.0 + parameter * (2.0 + parameter * share)) * plain.hessian);
+}
+
+static inline double df_focal_prediction(double raw) { return df_logistic(raw); }
+
+static inline double df_focal_loss(double raw, double y, double parameter) {
+    const double own = (y + y - 1.0) * raw;
+    return df_exp(-parameter * df_surprise(-own)) * df_surprise(own);
+}
+
 /* AdaBoost's loss: e^-F of class 1, e^F of class 0. The probability of class 1 at the optimum is 1 / (1 + e^-2F). */
 static inline df_derivatives df_exponential_derivatives(double raw, double y, double parameter) {
     const double wrong = (1.0 - y) * df_exp(raw), right = y * df_exp(-raw);
@@ -218,6 +304,14 @@ static inline df_derivatives df_derivatives_of_loss(int loss, double raw, double
 #undef DF_ENTRY
     return df_derivatives_of(0.0, 0.0);
 }
+
+/* What a robust mean of y - F takes of a row beyond the median, and the most it takes: where the median is added to F, minus the
+ * gradient. */
+static inline double df_robust_term(int loss, double residual, double median, double parameter) {
+    return -df_derivatives_of_loss(loss, median, residual, parameter).gradient;
+}
+
+static inline double df_most_robust_term(int loss, double parameter) { return loss == DF_LOG_COSH_LOSS ? 1.0 : parameter; }
 
 /* What n raw predictions say of y: its mean, median or quantile, or the probability of class 1. */
 static inline void df_predictions_of_loss(int loss, const double *raw, int64_t n, double *prediction) {

@@ -27,10 +27,10 @@ class Loss(NamedTuple):
         Its `df_loss_number`.
     has_constant_hessian : bool
         Whether the Hessian is 1 for every row.
-    targets : {"finite", "from_0", "above_0", "two_classes", "classes"}
-        Which targets it allows: finite numbers; numbers from 0 on, not all 0; numbers above 0; the class numbers 0 and 1; class
-        numbers from 0 on.
-    leaf : {"newton", "median", "quantile", "huber"}
+    targets : {"finite", "from_0", "above_0", "to_1", "two_classes", "classes"}
+        Which targets it allows: finite numbers; numbers from 0 on, not all 0; numbers above 0; numbers from 0 to 1; the class
+        numbers 0 and 1; class numbers from 0 on.
+    leaf : {"newton", "median", "relative", "quantile", "robust"}
         How the value of a leaf follows from its rows.
     """
 
@@ -46,8 +46,9 @@ class Loss(NamedTuple):
 
 
 _TARGETS = {DF_FINITE_TARGETS: "finite", DF_TARGETS_FROM_0: "from_0", DF_TARGETS_ABOVE_0: "above_0",
-            DF_TWO_CLASSES: "two_classes", DF_CLASS_NUMBERS: "classes"}
-_LEAVES = {DF_NEWTON_LEAF: "newton", DF_MEDIAN_LEAF: "median", DF_QUANTILE_LEAF: "quantile", DF_HUBER_LEAF: "huber"}
+            DF_TARGETS_TO_1: "to_1", DF_TWO_CLASSES: "two_classes", DF_CLASS_NUMBERS: "classes"}
+_LEAVES = {DF_NEWTON_LEAF: "newton", DF_MEDIAN_LEAF: "median", DF_RELATIVE_LEAF: "relative", DF_QUANTILE_LEAF: "quantile",
+           DF_ROBUST_LEAF: "robust"}
 
 
 def _all_losses():
@@ -83,7 +84,8 @@ def derivatives(loss, const double[::1] raw not None, const double[::1] y not No
         Of `LOSSES`, other than "multinomial".
     raw, y : ndarray of shape (n_rows,), dtype float64
     parameter : float
-        The quantile of "quantile", Huber's delta of "huber", the power of "tweedie"; others have none.
+        The quantile of "quantile", Huber's delta of "huber", the c of "fair", the power of "tweedie", the gamma of "focal";
+        others have none.
 
     Returns
     -------
@@ -119,6 +121,32 @@ def values(loss, const double[::1] raw not None, const double[::1] y not None, d
         for i in range(raw.shape[0]):
             out[i] = df_value_of_loss(number, raw[i], y[i], parameter)
     return result
+
+
+def relative_weights(const double[::1] y not None, const double[::1] weight=None):
+    """What rows weigh in medians by relative weights.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,), dtype float64
+    weight : ndarray of shape (n_rows,), dtype float64, optional
+        None means that all are 1.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), dtype float64
+    """
+    cdef Py_ssize_t i
+    result = np.empty(y.shape[0])
+    cdef double[::1] out = result
+    for i in range(y.shape[0]):
+        out[i] = df_relative_weight(y[i]) * (1.0 if weight is None else weight[i])
+    return result
+
+
+def most_robust_term(loss, double parameter):
+    """The most, in magnitude, that a robust mean takes of a row beyond the median: float. loss : str, whose leaves are such"""
+    return df_most_robust_term(LOSSES[loss].number, parameter)
 
 
 def _check_classes(raw, y):
@@ -262,9 +290,10 @@ def baselines(loss, const double[::1] y not None, weight=None, Py_ssize_t n_clas
     Parameters
     ----------
     loss : str
-        Of `LOSSES`, but those whose leaves are quantiles, or Huber's: these begin with a quantile or the median.
+        Of `LOSSES`, but those whose leaves are no Newton steps: these begin with a quantile or the median.
     y : ndarray of shape (n_rows,), dtype float64
-        Targets that the loss allows, or class numbers. A class without rows has a share of 2^-52, for a finite logarithm.
+        Targets that the loss allows, or class numbers. For a finite logarithm, a class without rows has a share of 2^-52, and
+        the mean of shares of a class is at least that and at most as much below 1.
     weight : ndarray of shape (n_rows,), dtype uint32, optional
         Integer weights from 1 on; 1 each unless given.
     n_classes : int
@@ -289,6 +318,9 @@ def baselines(loss, const double[::1] y not None, weight=None, Py_ssize_t n_clas
         return np.array([df_log(mean)])
     if LOSSES[loss].targets == "finite":
         return np.array([exact_mean(y, w, ranks)])
+    if LOSSES[loss].targets == "to_1":
+        mean = min(max(exact_mean(y, w, ranks), DBL_EPSILON), 1.0 - DBL_EPSILON)
+        return np.array([df_log(mean / (1.0 - mean))])
     of_class = np.zeros(n_classes, np.int64)
     for i in range(y.shape[0]):
         if not 0 <= y[i] < n_classes:
@@ -300,7 +332,7 @@ def baselines(loss, const double[::1] y not None, weight=None, Py_ssize_t n_clas
     sizes = [<double> of_class[i] if of_class[i] else DBL_EPSILON * rows for i in range(n_classes)]
     if LOSSES[loss].targets == "two_classes":
         ratio = df_log(<double> sizes[1] / <double> sizes[0])
-        return np.array([ratio if loss == "log_loss" else 0.5 * ratio])
+        return np.array([0.5 * ratio if loss == "exponential" else ratio])
     logs = np.array([df_log(<double> size / <double> rows) for size in sizes])
     for i in range(n_classes):
         total += logs[i]

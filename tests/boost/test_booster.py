@@ -27,7 +27,7 @@ ROUNDS = 4
 SQUARES = LOSSES["squared_error"].number
 PLAIN = dict(learning_rate=1.0, max_leaf_nodes=31, max_depth=None, min_samples_leaf=1, min_hessian=0.0, l2=0.0, max_features=1,
              seed=0, n_threads=1)  # fmt: skip
-OF_CLASSES = ("log_loss", "exponential", "multinomial")
+OF_CLASSES = ("log_loss", "focal", "exponential", "multinomial")
 
 # Both extremes of each size in the machinery.
 EXTREMES = {
@@ -84,6 +84,8 @@ def targets(rng, loss, n):
         return np.append(np.abs(np.round(y[1:])), 1.0)
     if loss == "gamma":
         return np.abs(y) + 0.1
+    if loss == "cross_entropy":
+        return np.clip(y / 6.0 + 0.5, 0.0, 1.0)
     if rng.random() < 0.2:
         y[rng.integers(n)] = 1e9
     return y
@@ -123,6 +125,9 @@ def random_problem(seed, loss):
         max_bins=int(rng.choice([256, 8])),
         quantile=float(rng.choice([0.25, 0.5, 0.9])),
         power=float(rng.choice([1.1, 1.5, 1.9])),
+        fair_c=float(rng.choice([0.1, 1.0, 10.0])),
+        focal_gamma=float(rng.choice([0.0, 0.5, 2.0])),
+        start=[float(rng.standard_normal())] if loss == "focal" else None,
         sample_weight=weight,
         seed=int(rng.integers(2**63)),
         n_categories=n_categories,
@@ -153,7 +158,9 @@ def make_booster(problem, baselines, n_threads=1, loops=None, more=MappingProxyT
     """A compiled booster, which begins with the twin's baselines."""
     given = dict(problem.parameters)
     weight, loss, offset = given.pop("sample_weight"), given.pop("loss"), given.pop("offset", None)
-    parameters = {"quantile": given.pop("quantile"), "power": given.pop("power", None)}
+    names = {"tweedie": "power", "fair": "fair_c", "focal": "focal_gamma"}
+    parameters = {name: given.pop(name, None) for name in ("quantile", *names.values())}
+    given.pop("start", None)
     columns = coded(problem, sparse)
     for name in ("max_bins", "n_categories", "ordinal"):
         del given[name]
@@ -161,7 +168,7 @@ def make_booster(problem, baselines, n_threads=1, loops=None, more=MappingProxyT
     can = can_split(columns)
     tuning = {"thread_cells": 0} | tuning
     return Booster(columns, LOSSES[loss].number, problem.y, weight, l2=given.pop("l2_regularization"),
-                   l1=given.pop("l1_regularization", 0.0), parameter=parameters["power" if loss == "tweedie" else "quantile"],
+                   l1=given.pop("l1_regularization", 0.0), parameter=parameters[names.get(loss, "quantile")],
                    baseline=baselines, n_threads=n_threads, constraints=constraints, can_split=can, tuning=tuning,
                    **{"raw": None if offset is None else offset.T.copy()} | given | more)  # fmt: skip
 
@@ -401,7 +408,7 @@ def large_problem(loss, is_weighted, n_drawn=None, n=30_000, p=5, missing=0.3):
 
 @pytest.mark.parametrize("n_drawn", [None, 20_000])
 @pytest.mark.parametrize("is_weighted", [False, True])
-@pytest.mark.parametrize("loss", ["squared_error", "log_loss", "multinomial", "gamma", "huber"])
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss", "multinomial", "gamma", "huber", "mape"])
 def test_many_rows_on_any_number_of_threads(loss, is_weighted, n_drawn):
     """No twin: it would take too long. Histograms are words in some nodes, sums in others, and both only at the extremes."""
     problem = large_problem(loss, is_weighted, n_drawn)

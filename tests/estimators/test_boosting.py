@@ -12,6 +12,7 @@ from twins import boosting as twin
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.core.sampling import AllRows
+from dforest.rules.losses import derivatives, relative_weights, weighted_quantile
 
 ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)
 
@@ -28,6 +29,7 @@ def test_models_are_the_naive_twins(loss, weighted, subsample):
         X, targets, loss=loss, n_classes=3 if loss == "multinomial" else 2, max_iter=3, max_leaf_nodes=7, min_samples_leaf=3,
         l2_regularization=0.5, max_bins=256, quantile=0.3 if loss == "quantile" else None, sample_weight=weight,
         seed=model.forest_.seed, n_drawn=int(subsample * 120),
+        start=list(model.forest_.objective.baseline) if loss == "focal" else None,
     )  # fmt: skip
     assert model._raw(X).tobytes() == np.ascontiguousarray(grown.raw).reshape(len(X), -1).tobytes()
 
@@ -90,11 +92,16 @@ def test_baselines_are_what_no_split_predicts(loss):
     X, y, model = problem(loss)
     model.set_params(min_samples_leaf=1000, max_iter=1).fit(X, y)
     assert len(model.forest_.feature) == model.n_trees_per_iteration_
-    if loss in CLASSIFICATION:
+    if loss == "focal":
+        raw, of_class = np.full(len(y), model.forest_.objective.baseline[0]), (y == model.classes_[1]).astype(float)
+        assert derivatives(loss, raw, of_class, model.focal_gamma)[0].sum() == pytest.approx(0.0, abs=1e-9)
+    elif loss in CLASSIFICATION:
         shares = np.unique(y, return_counts=True)[1] / len(y)
         np.testing.assert_allclose(model.predict_proba(X[:1])[0], shares, rtol=1e-6)
     else:
-        expected = {"absolute_error": np.median(y), "huber": np.median(y), "quantile": np.quantile(y, 0.3)}.get(loss, y.mean())
+        medians = dict.fromkeys(("absolute_error", "huber", "fair", "log_cosh"), np.median(y))
+        relative = weighted_quantile(y, 0.5, np.uint32(1e6 * relative_weights(y)))
+        expected = {**medians, "mape": relative, "quantile": np.quantile(y, 0.3)}.get(loss, y.mean())
         np.testing.assert_allclose(model.predict(X[:1])[0], expected, rtol=0.1)
 
 
@@ -398,7 +405,7 @@ def test_a_fit_without_a_split_warns(loss):
 @pytest.mark.parametrize("loss", REGRESSION)
 def test_equal_targets_need_no_split(loss):
     X, _, model = problem(loss)
-    assert no_split(model, X, np.full(300, 3.0)) == []
+    assert no_split(model, X, np.full(300, 0.5 if loss == "cross_entropy" else 3.0)) == []
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "multinomial"])

@@ -12,7 +12,7 @@ from twins import boosting as twin
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-LOSSES = ("squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie")
+LOSSES = ("squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma", "tweedie", "fair", "mape")
 LABELS = np.array(["ant", "bee", "cow", "doe", "elk", "fox", "gnu", "hen"])
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from helpers.boosting import REGRESSION
+from helpers.boosting import REGRESSION, moved
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import load_linnerud
 from twins import boosting as twin
@@ -12,7 +13,7 @@ from dforest.loss import PythonLoss
 from dforest.rules.losses import LOSSES, values
 from dforest.spmd.threads import ThreadGroup
 
-OF_OUTPUTS = pytest.mark.parametrize("loss", [name for name in REGRESSION if name != "huber"])
+OF_OUTPUTS = pytest.mark.parametrize("loss", [name for name in REGRESSION if name not in ("huber", "mape")])
 SMALL = {"defaults": "scikit-learn", "max_iter": 8, "max_leaf_nodes": 7, "min_samples_leaf": 3, "random_state": 0}
 
 
@@ -22,7 +23,7 @@ def data(loss, n=300, seed=0):
     X = np.round(rng.normal(size=(n, 5)), 2)
     signal = np.column_stack([2 * X[:, 0], np.abs(X[:, 1]), X[:, 0] * X[:, 2]]) + 0.3 * rng.normal(size=(n, 3))
     X[rng.random(X.shape) < 0.1] = np.nan
-    y = signal if LOSSES[loss].targets == "finite" else np.exp(signal)
+    y = expit(signal) if loss == "cross_entropy" else signal if LOSSES[loss].targets == "finite" else np.exp(signal)
     return X, y, HistGradientBoostingRegressor(loss, quantile=0.6 if loss == "quantile" else None, **SMALL)
 
 
@@ -113,7 +114,7 @@ def test_scores_add_up_the_losses_of_outputs(loss):
 def test_offsets_of_outputs(loss):
     X, y, model = data(loss)
     offset = np.random.default_rng(0).normal(size=y.shape)
-    y = y + offset if LOSSES[loss].targets == "finite" else y * np.exp(offset)
+    y = moved(loss, y, offset)
     model.fit(X, y, offset=offset)
     for k in range(3):
         alone = clone(model).set_params(max_iter=1).fit(X, y[:, k], offset=offset[:, k])
@@ -145,6 +146,8 @@ class Own(PythonLoss):
     [
         ({"loss": "huber"}, "loss='huber' is for a y of one column, and y has 3; allowed are names of losses other than"),
         ({"loss": Own()}, r"loss=.* is for a y of one column, and y has 3; allowed are names of losses other than"),
+        ({"loss": "mape"}, "loss='mape' is for a y of one column, and y has 3; allowed are names of losses other than"),
+        ({"loss": "cross_entropy"}, 'y holds -.*; allowed with loss="cross_entropy" are numbers from 0 to 1, the share'),
         ({"loss": "poisson"}, 'y holds -.*; allowed with loss="poisson" are numbers from 0'),
     ],
 )

@@ -7,9 +7,9 @@ from dforest.loss import PythonLoss
 from dforest.rules.losses import LOSSES
 from helpers.magnitudes import about_ten_to
 
-WEIGHED = ["absolute_error", "quantile", "huber"]  # whose leaves are no Newton steps
-REGRESSION = ["squared_error", "poisson", "gamma", "tweedie", *WEIGHED]
-CLASSES = {"log_loss": 2, "exponential": 2, "multinomial": 4}  # losses, and how many classes there are
+WEIGHED = ["absolute_error", "quantile", "huber", "fair", "log_cosh", "mape"]  # whose leaves are no Newton steps
+REGRESSION = ["squared_error", "poisson", "gamma", "tweedie", "cross_entropy", *WEIGHED]
+CLASSES = {"log_loss": 2, "focal": 2, "exponential": 2, "multinomial": 4}  # losses, and how many classes there are
 
 
 class OwnSquares(PythonLoss):
@@ -95,7 +95,9 @@ def random_fit(seed, loss):
         model.set_params(class_weight=weight_of_classes)
     else:
         y = score
-        if loss not in ("squared_error", *WEIGHED):
+        if loss == "cross_entropy":
+            y = np.clip(np.round(score / 4.0 + 0.5, 3), 0.0, 1.0)
+        elif loss not in ("squared_error", *WEIGHED):
             y = np.float32(np.exp(2.0 * score)).astype(np.float64)  # the last bits that NumPy finds are the machine's
         if loss in WEIGHED and rng.random() < 0.5:
             y = np.round(y)  # of many equal ones
@@ -114,7 +116,7 @@ def random_fit(seed, loss):
         weight[: CLASSES.get(loss, 2)] = weight.max()
     if rng.random() < 0.3:  # columns that can't split
         X[:, rng.permutation(p)[: rng.integers(0, p)]] = 1.0
-    if loss in REGRESSION and rng.random() < 0.4:  # few rows have most of what gradients add up to
+    if loss in REGRESSION and loss != "cross_entropy" and rng.random() < 0.4:  # few rows have most of what gradients add up to
         far = rng.integers(0, n, rng.integers(1, 4))
         y[far] = (y[far] + 1.0) * 10.0 ** rng.integers(3, 13)
         y = np.abs(y) + 1e-3 if loss in ("poisson", "gamma", "tweedie") else y
@@ -124,7 +126,7 @@ def random_fit(seed, loss):
 # Random fits of other kinds, and the losses that each is tried with.
 OF_KINDS = {
     "many codes": ("squared_error", "poisson", "log_loss"),
-    "several outputs": sorted({*REGRESSION} - {"huber"}),
+    "several outputs": sorted({*REGRESSION} - {"huber", "mape", "cross_entropy"}),
     "extreme units": ("squared_error",),
     "categories that fill words": ("squared_error",),
 }

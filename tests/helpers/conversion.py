@@ -10,7 +10,7 @@ from dforest.interchange.conversion.columns import probes_of
 from dforest.splitter import Splitter
 
 HAS_ONNXRUNTIME = find_spec("onnxruntime") is not None  # of which the newest Pythons have no wheel
-LOSSES = ("squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie")
+LOSSES = ("squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "tweedie", "mape", "cross_entropy")
 
 
 def data_of(n=400, seed=0, dtype=np.float64, categories=False):
@@ -42,11 +42,14 @@ def models(dtype=np.float64, categories=False, seed=0, n=400):
     yield "leaves of two rows", dforest.DecisionTreeRegressor(max_depth=1, **common).fit(X, z)
     for loss in LOSSES:
         quantile = {"quantile": 0.3} if loss == "quantile" else {}
-        yield loss, dforest.HistGradientBoostingRegressor(loss=loss, max_iter=6, **quantile, **common).fit(X, z)
+        yield loss, dforest.HistGradientBoostingRegressor(loss=loss, max_iter=6, **quantile, **common).fit(
+            X, z / z.max() if loss == "cross_entropy" else z
+        )
     boosted = dforest.HistGradientBoostingClassifier
     yield "boosted, two classes", boosted(max_iter=6, **common).fit(X, two)
     yield "boosted, one class", boosted(max_iter=2, **common).fit(X, np.full(n, "all"))
     yield "boosted, a class without weight", boosted(max_iter=3, **common).fit(X, three, sample_weight=three != "few")
+    yield "boosted, focal loss", boosted(max_iter=6, loss="focal", **common).fit(X, two)
     yield "boosted, exponential loss", boosted(max_iter=6, loss="exponential", **common).fit(X, two)
     yield "boosted, three classes", boosted(max_iter=6, **common).fit(X, three)
 
@@ -66,8 +69,8 @@ def models_of_several_outputs(dtype=np.float64, categories=False, seed=0, n=400)
     yield "votes for text", dforest.RandomForestClassifier(8, voting="hard", **common).fit(X, text)
     mixed = np.stack([text[:, 0].astype(object), classes[:, 1]], axis=1)
     yield "a tree of mixed classes", dforest.DecisionTreeClassifier(**common).fit(X, mixed)
-    for loss in () if categories else ("squared_error", "poisson"):
-        y = numbers[:, :2] if loss == "poisson" else numbers
+    for loss in () if categories else ("squared_error", "poisson", "cross_entropy"):
+        y = numbers if loss == "squared_error" else numbers[:, :2] / (1.0 if loss == "poisson" else numbers[:, :2].max())
         yield f"boosted, {loss}", dforest.HistGradientBoostingRegressor(loss=loss, max_iter=6, random_state=seed).fit(X, y)
 
 

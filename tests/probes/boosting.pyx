@@ -21,8 +21,6 @@ from dforest.rules.boost cimport (
     df_gradient_shift,
     df_has_heavy_tail,
     df_hessian_shift,
-    df_huber_step,
-    df_huber_term,
     df_is_enough,
     df_limited_value,
     df_narrowed,
@@ -32,6 +30,7 @@ from dforest.rules.boost cimport (
     df_packing,
     df_quantised_gradient,
     df_reaches_quantile,
+    df_robust_step,
     df_sums_of_constant,
     df_sums_of_narrow,
     df_sums_of_wide,
@@ -40,8 +39,11 @@ from dforest.rules.boost cimport (
     df_value_limits,
     df_value_limits_of,
 )
+from dforest.rules.losses cimport df_most_robust_term, df_robust_term
 from dforest.rules.numerics cimport df_add_product, df_exact_sum, df_exp, df_log, df_log1p
 from dforest.rules.records cimport df_gradient_sums
+
+from dforest.rules.losses import LOSSES
 
 GRADIENT_BITS = DF_GRADIENT_BITS
 SPILL = DF_SPILL
@@ -223,15 +225,16 @@ def quantile_of_sorted(const double[::1] values not None, const int64_t[::1] wei
     return values[i]
 
 
-def huber_step(const double[::1] residual not None, const int64_t[::1] weight not None, double median, double delta):
-    """The step of a leaf by Huber's loss: float."""
+def robust_step(loss, const double[::1] residual not None, const int64_t[::1] weight not None, double median, double parameter):
+    """The robust mean of a leaf: float. loss : str"""
     cdef Py_ssize_t i
     cdef int64_t total = 0
-    cdef int32_t exponent = df_gradient_exponent(delta, DF_GRADIENT_BITS)
+    cdef int number = LOSSES[loss].number
+    cdef int32_t exponent = df_gradient_exponent(df_most_robust_term(number, parameter), DF_GRADIENT_BITS)
     cdef double factor = 2.0**exponent
     cdef df_exact_sum sum
     memset(&sum, 0, sizeof(sum))
     for i in range(residual.shape[0]):
-        df_add_product(&sum, df_quantised_gradient(df_huber_term(residual[i], median, delta), factor), weight[i])
+        df_add_product(&sum, df_quantised_gradient(df_robust_term(number, residual[i], median, parameter), factor), weight[i])
         total += weight[i]
-    return df_huber_step(median, &sum, total, exponent)
+    return df_robust_step(median, &sum, total, exponent)

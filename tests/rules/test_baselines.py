@@ -17,6 +17,7 @@ from dforest.spmd.threads import ThreadGroup
         ("squared_error", sk.HalfSquaredError()),
         ("poisson", sk.HalfPoissonLoss()),
         ("gamma", sk.HalfGammaLoss()),
+        ("cross_entropy", sk.HalfBinomialLoss()),
         ("log_loss", sk.HalfBinomialLoss()),
         ("exponential", sk.ExponentialLoss()),
         ("multinomial", sk.HalfMultinomialLoss(n_classes=4)),
@@ -27,6 +28,7 @@ def test_baselines_are_those_of_scikit_learn(loss, theirs, weighted):
     rng = np.random.default_rng(0)
     n_classes = {"log_loss": 2, "exponential": 2, "multinomial": 4}.get(loss, 0)
     y = rng.integers(0, n_classes, 101).astype(float) if n_classes else rng.exponential(size=101)
+    y = y / y.max() if loss == "cross_entropy" else y
     weight = rng.integers(1, 2**20, 101).astype(np.uint32) if weighted else None
     expected = theirs.fit_intercept_only(y, None if weight is None else weight.astype(float))
     np.testing.assert_allclose(baselines(loss, y, weight, max(n_classes, 2)), np.ravel(expected), rtol=1e-13, atol=1e-14)
@@ -43,6 +45,10 @@ def test_quantiles_are_those_of_numpy(quantile):
             assert weighted_quantile(values, quantile, w) == pytest.approx(expected, rel=1e-15)
     assert Loss("quantile", 0.25).baseline(np.arange(4.0), None, ALONE) == (0.5,)
     assert Loss("huber", 0.25).baseline(np.arange(4.0), None, ALONE) == (1.5,)
+    for robust in (Loss("fair", 0.1), Loss("log_cosh")):
+        assert robust.baseline(np.arange(4.0), None, ALONE) == (1.5,)
+    assert Loss("mape").baseline(np.array([1.0, 100.0, 101.0, 103.0]), None, ALONE) == (1.0,)  # weighs more than all others
+    assert Loss("cross_entropy").baseline(np.zeros(3), None, ALONE) == (pytest.approx(-52 * np.log(2)),)
     assert Loss("absolute_error").baseline(np.arange(3.0), np.array([1.0, 1.0, 3.0]), ALONE) == (2.0,)
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from probes import boosting as rules
 
 from dforest.rules import boosting
+from dforest.rules.losses import values
 from dforest.rules.records import record
 
 
@@ -191,8 +192,19 @@ def test_quantiles():
 def test_hubers_leaves():
     residual = np.array([-9.0, 1.0, 2.0, 4.0, 50.0])
     # Less the median 2: -11, -1, 0, 2, 48, kept within 3: -3, -1, 0, 2, 3, of mean 0.2.
-    found = rules.huber_step(residual, np.ones(5, np.int64), 2.0, 3.0)
+    found = rules.robust_step("huber", residual, np.ones(5, np.int64), 2.0, 3.0)
     assert found == pytest.approx(2.2, rel=1e-8)
     heavy = np.array([1, 2**31, 1, 1, 1])  # -1 counts nearly alone
-    assert rules.huber_step(residual, heavy, 2.0, 3.0) == pytest.approx(1.0, rel=1e-8)
-    assert rules.huber_step(residual, heavy, 2.0, 0.0) == 2.0
+    assert rules.robust_step("huber", residual, heavy, 2.0, 3.0) == pytest.approx(1.0, rel=1e-8)
+    assert rules.robust_step("huber", residual, heavy, 2.0, 0.0) == 2.0
+
+
+@pytest.mark.parametrize("loss", ["huber", "fair", "log_cosh"])
+def test_robust_means_lose_less_than_medians(loss):
+    rng = np.random.default_rng(0)
+    for scale in (1e-3, 1.0, 1e3):
+        y = scale * rng.exponential(size=200)
+        found = rules.robust_step(loss, y, np.ones(200, np.int64), np.median(y), 0.7)
+        at = [np.sum(values(loss, np.full(200, where), y, 0.7)) for where in (found, np.median(y))]
+        assert at[0] <= at[1] * (1 + 1e-12)
+        assert found == pytest.approx(np.mean(y), rel=1e-2) or scale > 1e-3  # all are close by

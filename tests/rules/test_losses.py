@@ -12,7 +12,7 @@ from dforest.core.boost import inverse_link
 from dforest.rules import losses
 
 ROW_LOSSES = [name for name in losses.LOSSES if name != "multinomial"]
-PARAMETER = {"quantile": 0.3, "huber": 0.7, "tweedie": 1.6}
+PARAMETER = {"quantile": 0.3, "huber": 0.7, "fair": 0.8, "tweedie": 1.6, "focal": 1.7}
 OF_SKLEARN = {
     "squared_error": sk.HalfSquaredError(),
     "absolute_error": sk.AbsoluteError(),
@@ -22,6 +22,7 @@ OF_SKLEARN = {
     "gamma": sk.HalfGammaLoss(),
     "tweedie": sk.HalfTweedieLoss(power=1.6),
     "log_loss": sk.HalfBinomialLoss(),
+    "cross_entropy": sk.HalfBinomialLoss(),
     "exponential": sk.ExponentialLoss(),
 }
 
@@ -31,6 +32,8 @@ def targets(name, n, rng):
     kind = losses.LOSSES[name].targets
     if kind in ("two_classes", "classes"):
         return rng.integers(0, 2, n).astype(float)
+    if kind == "to_1":
+        return np.append(rng.random(n - 2), [0.0, 1.0])
     y = rng.normal(size=n) if kind == "finite" else rng.exponential(size=n)
     if kind == "from_0":
         y[::3] = 0.0
@@ -88,17 +91,18 @@ def test_logarithms_are_exact_to_two_units():
 
 def test_what_is_known_of_losses():
     constant = {name for name, loss in losses.LOSSES.items() if loss.has_constant_hessian}
-    assert constant == {"squared_error", "absolute_error", "quantile", "huber"}
-    assert [loss.number for loss in losses.LOSSES.values()] == list(range(10))
+    assert constant == {"squared_error", "absolute_error", "quantile", "huber", "fair", "log_cosh", "mape"}
+    assert [loss.number for loss in losses.LOSSES.values()] == list(range(15))
     assert {name: loss.leaf for name, loss in losses.LOSSES.items() if loss.leaf != "newton"} == {
-        "absolute_error": "median", "quantile": "quantile", "huber": "huber"
+        "absolute_error": "median", "quantile": "quantile", "huber": "robust", "fair": "robust", "log_cosh": "robust",
+        "mape": "relative",
     }  # fmt: skip
     assert losses.LOSSES["poisson"].targets == losses.LOSSES["tweedie"].targets == "from_0"
-    assert losses.LOSSES["gamma"].targets == "above_0"
+    assert losses.LOSSES["gamma"].targets == "above_0" and losses.LOSSES["cross_entropy"].targets == "to_1"
     assert losses.LOSSES["exponential"].targets == "two_classes" and losses.LOSSES["multinomial"].targets == "classes"
 
 
-@pytest.mark.parametrize("name", ROW_LOSSES)
+@pytest.mark.parametrize("name", OF_SKLEARN)
 def test_losses_are_those_of_scikit_learn(name):
     rng = np.random.default_rng(0)
     raw = np.concatenate([rng.normal(size=500), rng.uniform(-30, 30, 500)])
@@ -128,12 +132,12 @@ def test_derivatives_are_differences_of_losses(name):
     y, parameter = targets(name, len(raw), rng), PARAMETER.get(name, 0.0)
     step = 2.0**-17
     smooth = np.ones(len(raw), bool)
-    if name in ("absolute_error", "quantile"):
+    if name in ("absolute_error", "quantile", "mape"):
         smooth = np.abs(raw - y) > step
     below, at, above = (losses.values(name, raw + d, y, parameter) for d in (-step, 0.0, step))
     gradient, hessian = losses.derivatives(name, raw, y, parameter)
     np.testing.assert_allclose(gradient[smooth], ((above - below) / (2 * step))[smooth], rtol=1e-5, atol=1e-5)
-    if not losses.LOSSES[name].has_constant_hessian or name == "squared_error":
+    if name == "squared_error" or not losses.LOSSES[name].has_constant_hessian and name != "focal":
         np.testing.assert_allclose(hessian, (above - 2 * at + below) / step**2, rtol=1e-3, atol=1e-4)
 
 
@@ -156,7 +160,7 @@ def test_nothing_is_lost_far_from_0():
 def test_derivatives_are_finite(name):
     raw = np.array([-1e300, -1e4, -710.0, 710.0, 1e4, 1e300])
     kind = losses.LOSSES[name].targets
-    for target in (0.0, 1.0) if kind == "two_classes" else (1e-300, 1.0, 1e300):
+    for target in {"two_classes": (0.0, 1.0), "to_1": (0.0, 1e-300, 0.5, 1.0)}.get(kind, (1e-300, 1.0, 1e300)):
         for found in losses.derivatives(name, raw, np.full(6, target), PARAMETER.get(name, 0.0)):
             assert np.isfinite(found).all()
         assert (losses.derivatives(name, raw, np.full(6, target), PARAMETER.get(name, 0.0))[1] >= 0.0).all()
@@ -164,11 +168,52 @@ def test_derivatives_are_finite(name):
 
 def test_classes_that_change_places_change_signs():
     raw = np.random.default_rng(0).normal(size=200) * 20
-    for name in ("log_loss", "exponential"):
-        g0, h0 = losses.derivatives(name, raw, np.zeros(200))
-        g1, h1 = losses.derivatives(name, -raw, np.ones(200))
+    for name in ("log_loss", "focal", "exponential"):
+        g0, h0 = losses.derivatives(name, raw, np.zeros(200), PARAMETER.get(name, 0.0))
+        g1, h1 = losses.derivatives(name, -raw, np.ones(200), PARAMETER.get(name, 0.0))
         np.testing.assert_array_equal(g0, -g1)
         np.testing.assert_array_equal(h0, h1)
+
+
+def test_focal_loss_without_a_power_is_log_loss():
+    rng = np.random.default_rng(0)
+    raw, y = rng.normal(size=300) * 20, rng.integers(0, 2, 300).astype(float)
+    assert np.array_equal(losses.derivatives("focal", raw, y, 0.0), losses.derivatives("log_loss", raw, y))
+    assert np.array_equal(losses.values("focal", raw, y, 0.0), losses.values("log_loss", raw, y))
+
+
+def test_focal_loss_is_the_formula():
+    raw = np.linspace(-30, 30, 101)
+    expected = np.logaddexp(0, -raw) / (1 + np.exp(raw)) ** 2
+    np.testing.assert_allclose(losses.values("focal", raw, np.ones(101), 2.0), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("gamma", [0.5, 2.0, 5.0])
+def test_the_second_derivative_of_focal_loss_is_at_most_what_stands_for_it(gamma):
+    raw = np.linspace(-8, 8, 1601)
+    gradient, hessian = losses.derivatives("focal", raw, np.ones(1601), gamma)
+    exact = np.gradient(gradient, raw)
+    assert (exact[1:-1] <= hessian[1:-1] * (1 + 1e-4) + 1e-7).all() and (hessian > 0).all() and (exact < 0).any()
+    np.testing.assert_allclose(exact[1500:-1], hessian[1500:-1], rtol=0.02)  # well told
+
+
+@pytest.mark.parametrize("name", ["fair", "log_cosh"])
+def test_second_derivatives_are_at_most_the_1_that_stands_for_them(name):
+    raw = np.linspace(-10, 10, 2001)
+    gradient = losses.derivatives(name, raw, np.zeros(2001), 0.5)[0]
+    slope = np.diff(gradient) / np.diff(raw)
+    assert (slope > 0).all() and 0.95 < slope.max() < 1 + 1e-9
+    assert np.abs(gradient).max() <= losses.most_robust_term(name, 0.5)
+
+
+def test_losses_near_and_far_from_targets():
+    """Squares close by, distances far off, and percentages of targets beyond 1."""
+    near, far, zero = np.array([1e-4]), np.array([1e8]), np.zeros(1)
+    for name, slope in (("fair", 2.0), ("log_cosh", 1.0)):
+        assert losses.values(name, near, zero, 2.0)[0] == pytest.approx(0.5 * near[0] ** 2, rel=1e-3)
+        assert losses.values(name, far, zero, 2.0)[0] == pytest.approx(slope * far[0], rel=1e-5)
+    assert losses.values("mape", np.array([0.2, 3.0]), np.array([-0.3, -4.0])).tolist() == [0.5, 7.0 / 4.0]
+    assert losses.relative_weights(np.array([0.2, -4.0]), np.array([3.0, 2.0])).tolist() == [3.0, 0.5]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])

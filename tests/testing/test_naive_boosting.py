@@ -12,8 +12,8 @@ from dforest.core.boost import inverse_link
 from dforest.rules import losses as compiled
 
 ROW_LOSSES = [name for name in compiled.LOSSES if name != "multinomial"]
-PARAMETER = {"quantile": 0.3, "huber": 0.7}
-OF_CLASSES = ("log_loss", "exponential", "multinomial")
+PARAMETER = {"quantile": 0.3, "huber": 0.7, "fair": 0.7, "focal": 1.5}
+OF_CLASSES = ("log_loss", "focal", "exponential", "multinomial")
 
 
 def targets(loss, score, n_classes=3):
@@ -24,7 +24,7 @@ def targets(loss, score, n_classes=3):
         return (score > np.median(score)).astype(int)
     if loss in ("poisson", "gamma"):
         return np.exp(score / 4)
-    return score
+    return (score - score.min()) / np.ptp(score) if loss == "cross_entropy" else score
 
 
 def test_functions_have_the_bits_of_the_compiled_ones():
@@ -125,6 +125,7 @@ def test_rules_have_the_bits_of_the_compiled_ones(seed):
             expected = boost_probe.quantile_of_sorted(residual, w, q)
             assert losses.weighted_quantile(residual.tolist(), w.tolist(), q) == expected
     median = losses.weighted_quantile(residual.tolist(), weight.tolist(), 0.5)
-    for delta in (0.0, 0.3, 1e9):
-        expected = boost_probe.huber_step(residual, weight, median, delta)
-        assert boosting.refit("huber", residual.tolist(), weight.tolist(), delta) == expected
+    for loss, parameter in product(losses.ROBUST, (0.0, 0.3, 1e9)):
+        if loss == "huber" or parameter:
+            expected = boost_probe.robust_step(loss, residual, weight, median, parameter)
+            assert boosting.refit(loss, residual.tolist(), weight.tolist(), parameter) == expected

@@ -50,9 +50,10 @@ The rules:
 - A leaf's value is the learning rate times Newton's step v from quantised sums. Of losses whose hessian is not constant, its
   magnitude is at most |v| if that is up to 1, else the larger of 1 and ln(1 + |v|), times the learning rate if that is above
   1. For
-  "absolute_error" and "quantile" it is the median, or the quantile, of y - F, times the learning rate. For "huber" it is, times
-  the learning rate, the median, and the mean of what y - F is beyond it, kept within delta: the `quantile` of |y - F| when the
-  round begins.
+  "absolute_error" and "quantile" it is the median, or the quantile, of y - F, times the learning rate; so it is for "mape", but
+  rows weigh 1 / max(1, |y|) times their weight there. For "huber", "fair" and "log_cosh" it is, times the learning rate, the
+  median, and the mean of minus the gradient of the loss of rows whose raw prediction is that median and whose target is y - F.
+  Huber's delta is the `quantile` of |y - F| when the round begins.
 """
 
 import math
@@ -65,10 +66,12 @@ from twins.gradients import LEAF_TAIL_BITS, both_sums, fine_exponent, integers_o
 from twins.losses import (
     BY_QUANTILE,
     CONSTANT_HESSIAN,
+    ROBUST,
     baselines,
     class_derivatives,
     derivatives,
     own_derivatives,
+    relative_weight,
     weighted_quantile,
 )
 from twins.sampling import Subsample
@@ -140,7 +143,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                  min_samples_leaf=20, min_hessian=1e-3, l2_regularization=0.0, max_features=None, max_bins=256, quantile=None,
                  sample_weight=None, words=None, seed=0, n_categories=None, ordinal=None, monotonic=None, interactions=None,
                  n_drawn=None, max_delta_step=math.inf, power=1.5, offset=None, colsample_bytree=1.0, colsample_bylevel=1.0,
-                 l1_regularization=0.0, path_smooth=0.0, categorical_smoothing=10.0, min_samples_category=10, start=None):
+                 l1_regularization=0.0, path_smooth=0.0, categorical_smoothing=10.0, min_samples_category=10, start=None,
+                 fair_c=1.0, focal_gamma=2.0):
     """Train a booster.
 
     Parameters
@@ -148,7 +152,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     X : ndarray of shape (n_rows, n_features), dtype float32 or float64
         NaN means missing.
     y : sequence of length n_rows, or ndarray of shape (n_rows, n_outputs)
-        Targets, or class numbers. With several outputs the loss is not Huber's.
+        Targets, or class numbers. With several outputs the loss is neither "huber" nor "mape".
     loss : str or object
         As `losses.h` names them; "multinomial" grows a tree for each class in a round. An object has methods and attributes as
         `dforest.loss.PythonLoss` describes them.
@@ -181,8 +185,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         How many rows each round draws; at most n_rows. None: all.
     max_delta_step : float, optional
         Largest magnitude of a leaf's value before it is multiplied by the learning rate.
-    power : float
-        Of the loss "tweedie".
+    power, fair_c, focal_gamma : float
+        Of the losses "tweedie", "fair" and "focal".
     offset : ndarray of shape (n_rows, n_outputs), optional
         What raw predictions begin with beside `start`. None means zeros.
     colsample_bytree, colsample_bylevel : float
@@ -193,7 +197,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     categorical_smoothing, min_samples_category : float and int
         How categories are ordered.
     start : list of float, optional
-        What raw predictions begin with. None means what would lose least without offsets.
+        What raw predictions begin with. None means what would lose least without offsets; "focal" needs it.
 
     Returns
     -------
@@ -217,13 +221,18 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     weight, weights = [int(w) for w in weight], Weights(sample_weight, n_rows)
     relative = [float(w) for w in (weight if weights.exact is None else weights.exact)]
     columns = columns_of(X, "hist", max_bins, weight, n_categories, ordinal)
+    leaf_weight, leaf_weights = weight, weights  # where leaves are no Newton steps
+    if loss == "mape":
+        given = [1.0] * n_rows if sample_weight is None else sample_weight
+        relative_weights = [relative_weight(v) * w for v, w in zip(y, given, strict=True)]
+        leaf_weight, leaf_weights = integer_weights(relative_weights)[0].tolist(), Weights(relative_weights, n_rows)
     if own is None:
         is_constant, is_refitted = loss in CONSTANT_HESSIAN, loss in BY_QUANTILE
         if start is None and has_vectors:
             of_outputs = zip(columns_of_y, np.broadcast_to(quantile, len(columns_of_y)).tolist(), strict=True)
             start = [baselines(loss, column, weight, n_classes, level)[0] for column, level in of_outputs]
         elif start is None:
-            start = baselines(loss, y, weight, n_classes, quantile)
+            start = baselines(loss, y, leaf_weight, n_classes, quantile)
     else:
         is_constant, is_refitted = own.constant_hessian, own.need_update_leaves_values
         given_weight = None if sample_weight is None else np.array(sample_weight)
@@ -234,7 +243,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     rounds, kinds = [], []
     for number in range(max_iter):
         raw = [[baseline + s for baseline, s in zip(start, of_row, strict=True)] for of_row in sums]
-        parameters = np.broadcast_to(power if loss == "tweedie" else quantile, n_outputs).tolist()
+        parameter = {"tweedie": power, "fair": fair_c, "focal": focal_gamma}.get(loss, quantile) if own is None else quantile
+        parameters = np.broadcast_to(parameter, n_outputs).tolist()
         if loss == "huber":
             parameters[0] = weighted_quantile([abs(v - f) for v, (f,) in zip(y, raw, strict=True)], weight, quantile)
         if own is not None:
@@ -259,7 +269,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                 ([g[o] for g, _ in slopes], None if is_constant else [h[o] for _, h in slopes], weight, unit, relative)
                 for o in outputs
             ]
-            is_of_classes = loss in ("log_loss", "exponential", "multinomial")
+            is_of_classes = loss in ("log_loss", "focal", "exponential", "multinomial")
             integers = [integers_of(*one, words, drawn, is_of_classes) for one in given]
             if any(one.kind == "wide" for one in integers):
                 integers = [integers_of(*one, "wide", drawn, is_of_classes) for one in given]
@@ -273,7 +283,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                     given = np.ones(n_rows) if sample_weight is None else np.array(sample_weight)
                     y_and_raw = np.array([(y[row], raw[row][0]) for row in node.rows])
                     return [values.value(float(own.leaf_value(y_and_raw[:, 0], y_and_raw[:, 1], given[node.rows])))]
-                weighed, _ = weights.of_node([Weighed(row, weight[row]) for row in node.rows], 0)
+                weighed, _ = leaf_weights.of_node([Weighed(row, leaf_weight[row]) for row in node.rows], 0)
                 found = []
                 for o, column in enumerate(columns_of_y):
                     residuals = [(column[row] - raw[row][o]) + 0.0 for row in node.rows]
@@ -498,12 +508,12 @@ def gradient_sums(node, output):
 
 
 def refit(loss, residuals, weight, parameter):
-    """A leaf's step by the median or quantile of y - F; parameter: the quantile, or Huber's delta."""
-    if loss != "huber":
+    """A leaf's step by the median, quantile or robust mean of y - F; parameter: that of the loss, or Huber's delta."""
+    if loss not in ROBUST:
         return weighted_quantile(residuals, weight, parameter if loss == "quantile" else 0.5)
     median = weighted_quantile(residuals, weight, 0.5)
-    s = fine_exponent(parameter)
-    terms = [round(max(min(r - median, parameter), -parameter) * math.ldexp(1.0, s)) for r in residuals]
+    s = fine_exponent(1.0 if loss == "log_cosh" else parameter)
+    terms = [round(-derivatives(loss, median, r, parameter)[0] * math.ldexp(1.0, s)) for r in residuals]
     total = sum(w * q for w, q in zip(weight, terms, strict=True))
     return median + scaled(float(total) / float(sum(weight)), -s)
 

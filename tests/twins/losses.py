@@ -5,6 +5,8 @@ a row's loss by it. Every function takes and returns Python floats, and follows 
 have the same bits.
 """
 
+import math
+
 import numpy as np
 
 from dforest.testing.coding import mean_target
@@ -13,8 +15,9 @@ from dforest.testing.scores import atanh_tail, log
 LARGEST = 1.7976931348623157e308
 ROUNDER = 6755399441055744.0  # 1.5 * 2**52: adding and subtracting it rounds to an integer
 
-CONSTANT_HESSIAN = ("squared_error", "absolute_error", "quantile", "huber")
-BY_QUANTILE = ("absolute_error", "quantile", "huber")  # whose leaves are not Newton's steps
+ROBUST = ("huber", "fair", "log_cosh")  # whose leaves are robust means
+BY_QUANTILE = ("absolute_error", "quantile", "mape", *ROBUST)  # whose leaves are not Newton's steps
+CONSTANT_HESSIAN = ("squared_error", *BY_QUANTILE)
 
 
 def exp(x):
@@ -44,6 +47,11 @@ def probabilities(x):
     return (smaller, larger) if x < 0.0 else (larger, smaller)
 
 
+def relative_weight(y):
+    """What a row counts by the loss "mape"."""
+    return 1.0 / max(1.0, abs(y))
+
+
 def derivatives(loss, raw, y, parameter=0.0):
     """(gradient, hessian) of a row's loss, for losses of one raw prediction.
 
@@ -52,7 +60,7 @@ def derivatives(loss, raw, y, parameter=0.0):
     loss : str
     raw, y : float
     parameter : float
-        The quantile of "quantile", Huber's delta of "huber", the power of "tweedie".
+        The quantile of "quantile", Huber's delta of "huber", the c of "fair", the power of "tweedie", the gamma of "focal".
     """
     if loss == "squared_error":
         return raw - y, 1.0
@@ -62,6 +70,13 @@ def derivatives(loss, raw, y, parameter=0.0):
         return (1.0 - parameter if raw > y else -parameter), 1.0
     if loss == "huber":
         return max(min(raw - y, parameter), -parameter), 1.0
+    if loss == "fair":
+        return (raw - y) * (parameter / (abs(raw - y) + parameter)), 1.0
+    if loss == "log_cosh":
+        e = exp(-2.0 * abs(raw - y))
+        return math.copysign((1.0 - e) / (1.0 + e), raw - y), 1.0
+    if loss == "mape":
+        return math.copysign(relative_weight(y), 1.0 if raw > y else -1.0), 1.0
     if loss == "poisson":
         return exp(raw) - y, exp(raw)
     if loss == "gamma":
@@ -70,9 +85,15 @@ def derivatives(loss, raw, y, parameter=0.0):
     if loss == "tweedie":
         of_mean, of_target = exp((2.0 - parameter) * raw), min(y * exp((1.0 - parameter) * raw), LARGEST)
         return of_mean - of_target, (2.0 - parameter) * of_mean + (parameter - 1.0) * of_target
-    if loss == "log_loss":
+    if loss in ("log_loss", "cross_entropy"):
         p, other = probabilities(raw)
         return (1.0 - y) * p - y * other, p * other
+    if loss == "focal":
+        gradient, hessian = derivatives("log_loss", raw, y)
+        p, other = probabilities(raw if y == 1.0 else -raw)
+        far, near = value("log_loss", raw, 1.0 - y), value("log_loss", raw, y)
+        share, power = p * near / other, exp(-parameter * far)
+        return power * (1.0 + parameter * share) * gradient, power * (1.0 + parameter * (2.0 + parameter * share)) * hessian
     assert loss == "exponential"
     wrong, right = (1.0 - y) * exp(raw), y * exp(-raw)
     return wrong - right, wrong + right
@@ -82,8 +103,8 @@ def prediction(loss, raw):
     """What a raw prediction says of y: its mean, median or quantile, or the probability of class 1."""
     if loss in ("poisson", "gamma", "tweedie"):
         return exp(raw)
-    if loss in ("log_loss", "exponential"):
-        return probabilities(raw if loss == "log_loss" else 2.0 * raw)[0]
+    if loss in ("log_loss", "focal", "cross_entropy", "exponential"):
+        return probabilities(2.0 * raw if loss == "exponential" else raw)[0]
     return raw
 
 
@@ -98,6 +119,12 @@ def value(loss, raw, y, parameter=0.0):
         return (1.0 - parameter) * d if raw > y else parameter * d
     if loss == "huber":
         return parameter * (d - 0.5 * parameter) if d > parameter else 0.5 * (d * d)
+    if loss == "fair":
+        return min(parameter * (d - parameter * log1p(min(d / parameter, LARGEST))), LARGEST)
+    if loss == "log_cosh":
+        return d + (log1p(exp(-2.0 * d)) - math.log(2.0))
+    if loss == "mape":
+        return relative_weight(y) * d
     if loss == "poisson":
         return exp(raw) - y * raw
     if loss == "gamma":
@@ -105,7 +132,9 @@ def value(loss, raw, y, parameter=0.0):
     if loss == "tweedie":
         of_target = min(y * exp((1.0 - parameter) * raw), LARGEST)
         return min(exp((2.0 - parameter) * raw) / (2.0 - parameter) + of_target / (parameter - 1.0), LARGEST)
-    if loss == "log_loss":
+    if loss == "focal":
+        return exp(-parameter * value("log_loss", raw, 1.0 - y)) * value("log_loss", raw, y)
+    if loss in ("log_loss", "cross_entropy"):
         away = y * -raw if raw < 0.0 else (1.0 - y) * raw
         return away + log1p(exp(-abs(raw)))
     assert loss == "exponential"
@@ -183,6 +212,7 @@ def baselines(loss, y, weight, n_classes, quantile):
     loss : str
     y : list of float or of int
     weight : list of int
+        For the loss "mape", relative weights.
     n_classes : int
         Of classification.
     quantile : float
@@ -194,11 +224,14 @@ def baselines(loss, y, weight, n_classes, quantile):
         return [weighted_quantile(y, weight, quantile if loss == "quantile" else 0.5)]
     if loss in ("poisson", "gamma", "tweedie"):
         return [log(mean_target(y, weight))]
+    if loss == "cross_entropy":
+        mean = min(max(mean_target(y, weight), 2.0**-52), 1.0 - 2.0**-52)
+        return [log(mean / (1.0 - mean))]
     of_class = [sum(w for v, w in zip(y, weight, strict=True) if v == k) for k in range(n_classes)]
     sizes = [float(w) if w else 2.0**-52 * float(sum(of_class)) for w in of_class]
     if loss != "multinomial":
         ratio = log(sizes[1] / sizes[0])
-        return [ratio if loss == "log_loss" else 0.5 * ratio]
+        return [0.5 * ratio if loss == "exponential" else ratio]  # of "focal", where a search for what loses least begins
     logs = [log(size / float(sum(of_class))) for size in sizes]
     total = 0.0
     for x in logs:

@@ -62,6 +62,7 @@ cdef class Booster:
     cdef int raise_error(self) except -1 nogil
     cdef int grow_trees(self, WorkerContext* worker) except -1 nogil
     cdef int set_weights(self, weight) except -1
+    cdef object weigh_leaves_by(self, weight)
     cdef bint is_heavy(self, int k) noexcept nogil
     cdef int keep_derivatives(self) except -1 nogil
     cdef int64_t n_chunks(self) noexcept nogil

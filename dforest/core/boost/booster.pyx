@@ -28,13 +28,14 @@ from dforest.rules.boost cimport (
     df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light, df_packing, df_takes_times, df_value_limits_of,
 )
 from dforest.rules.losses cimport (
-    DF_FINITE_TARGETS, DF_HUBER_LEAF, DF_MULTINOMIAL_LOSS, DF_N_LOSSES, DF_NEWTON_LEAF, df_facts_of_loss, df_is_of_classes,
-    df_loss_facts,
+    DF_FINITE_TARGETS, DF_HUBER_LOSS, DF_MULTINOMIAL_LOSS, DF_N_LOSSES, DF_NEWTON_LEAF, DF_RELATIVE_LEAF, df_facts_of_loss,
+    df_is_of_classes, df_loss_facts,
 )
 from dforest.rules.random cimport df_tree_seed
 
 from dforest.core.integer_weights import integer_weights
 from dforest.core.threads import Stopped
+from dforest.rules.losses import relative_weights
 
 cdef extern from "core/boost/gradients.h" nogil:
     uint8_t df_bits_below_max(double weight, double max_weight)
@@ -79,13 +80,14 @@ cdef class Booster:
     loss : int or Loss
         Its number: see `dforest.rules.losses.LOSSES`. Or one of one's own, configured.
     y : ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64
-        Targets, or numbers of classes. Of several outputs, a leaf has a value for each; the loss is then not Huber's.
+        Targets, or numbers of classes. Of several outputs, a leaf has a value for each; the loss is then not Huber's, nor has it
+        relative weights.
     weight : ndarray of shape (n_rows,), dtype float64, optional
         Positive. None: all are 1.
     n_classes : int, default=2
         Only looked at where the loss is that of several classes.
     parameter : float or sequence of float, default=0.0
-        Of the loss: its quantile or power; for Huber's, the share of rows that are no outliers. A sequence has one for each sum.
+        Of the loss (losses.h); for Huber's, the share of rows that are no outliers. A sequence has one for each sum.
     baseline : ndarray of shape (n_sums,), dtype float64
         What raw predictions begin with.
     learning_rate : float
@@ -167,8 +169,8 @@ cdef class Booster:
         self.is_of_classes = df_is_of_classes(facts.targets)
         self.n_trees = n_trees
         self.seed = seed
-        self.fit.leaf = facts.leaf
-        is_damped = not (isinstance(loss, Loss) or facts.has_constant_hessian)
+        self.fit.loss, self.fit.leaf = self.loss, facts.leaf
+        is_damped = facts.targets != DF_FINITE_TARGETS
         self.fit.limits = df_value_limits_of(learning_rate, max_delta_step, is_damped, self.n_trees_per_iteration)
         self.fit.l1 = l1
         self.fit.l2 = l2
@@ -188,6 +190,8 @@ cdef class Booster:
         self.owners = [targets]
         if weight is not None:
             self.set_weights(weight)
+        if facts.leaf == DF_RELATIVE_LEAF:
+            self.weigh_leaves_by(relative_weights(targets, weight))
         self.has_hessian = self.rows.weight != NULL or not facts.has_constant_hessian
         self.counts_hessian = facts.has_constant_hessian and self.rows.weight == NULL
         kind = DF_WIDE_WORDS if self.has_hessian else DF_CONSTANT_WORDS    # the longest there may be
@@ -249,22 +253,16 @@ cdef class Booster:
 
     cdef int set_weights(self, weight) except -1:
         """Take the weights of rows, in their unit: as integers, if these are small; none if all are equal."""
-        cdef const double[::1] weights, exact_weights
+        cdef const double[::1] weights
         cdef const uint32_t[::1] times
-        found = integer_weights(weight)
-        integers, exact = found.integers, found.exact
-        self.owners.extend([integers, exact])
+        found = self.weigh_leaves_by(weight)
+        integers = times = found.integers
         self.fit.weight_unit = found.unit
-        times = integers
-        self.fit.integer_weight = &times[0]
         total = int(integers.sum(dtype=np.uint64))
         if not df_takes_times(integers.max(), total):
             weights = in_units = found.in_units.astype(np.float64, copy=False)
             self.owners.append(in_units)
             self.rows.weight = &weights[0]
-            if exact is not None:
-                exact_weights = exact
-                self.fit.exact_weight = &exact_weights[0]
             if df_is_light(in_units.min(), in_units.max()):
                 self.max_weight = in_units.max()
             return 0
@@ -272,6 +270,19 @@ cdef class Booster:
             self.rows.times = &times[0]
             self.total_weight = total
         return 0
+
+    cdef object weigh_leaves_by(self, weight):
+        """Take what rows weigh in leaves that are no Newton steps. Returns `IntegerWeights`."""
+        cdef const double[::1] exact
+        cdef const uint32_t[::1] integers
+        found = integer_weights(weight)
+        integers = found.integers
+        self.fit.integer_weight, self.fit.exact_weight = &integers[0], NULL
+        if found.exact is not None:
+            exact = found.exact
+            self.fit.exact_weight = &exact[0]
+        self.owners.extend([found.integers, found.exact])
+        return found
 
     @staticmethod
     def threads_for(n_cells, n_threads, thread_cells):
@@ -320,7 +331,7 @@ cdef class Booster:
             self.total_weight = self.drawn.total_weight
         self.rows.raw = &self.raw[0, 0]
         self.rows.baseline = self.baseline[0]
-        self.rows.parameter = (<TreeGrower> self.grower[0]).delta() if self.fit.leaf == DF_HUBER_LEAF else self.parameters[0]
+        self.rows.parameter = (<TreeGrower> self.grower[0]).delta() if self.loss == DF_HUBER_LOSS else self.parameters[0]
         if self.own is not None:
             self.own.find(&self.raw[0, 0], &self.baseline[0])
         while not self.has_scales:

@@ -5,6 +5,7 @@
 #define DFOREST_BOOST_QUANTILE_H
 
 #include "rules/boost.h"
+#include "rules/losses.h"
 
 typedef struct {
     double value;
@@ -62,18 +63,19 @@ static inline double df_weighted_quantile(df_weighed *values, int64_t n, double 
     return has_next ? df_between_values(found, next) : found;
 }
 
-/* The step of Huber's leaf: see boost.h. */
-static inline double df_huber_leaf(df_weighed *residuals, int64_t n, double delta) {
+/* The robust mean of a leaf: see boost.h. */
+static inline double df_robust_mean(int loss, df_weighed *residuals, int64_t n, double parameter) {
     const double median = df_weighted_quantile(residuals, n, 0.5);
-    const int32_t exponent = df_gradient_exponent(delta, DF_GRADIENT_BITS);
+    const int32_t exponent = df_gradient_exponent(df_most_robust_term(loss, parameter), DF_GRADIENT_BITS);
     const double factor = ldexp(1.0, exponent);
     df_exact_sum sum = df_big_product(0, 0);
     int64_t i, weight = 0;
     for (i = 0; i < n; i++) {
-        df_add_product(&sum, residuals[i].weight, df_quantised_gradient(df_huber_term(residuals[i].value, median, delta), factor));
+        const double term = df_robust_term(loss, residuals[i].value, median, parameter);
+        df_add_product(&sum, residuals[i].weight, df_quantised_gradient(term, factor));
         weight += residuals[i].weight;
     }
-    return df_huber_step(median, &sum, weight, exponent);
+    return df_robust_step(median, &sum, weight, exponent);
 }
 
 #endif

@@ -21,6 +21,7 @@ cdef enum:
 
 cdef struct LeafSetting:       # what is the same for the leaves of all trees of a fit
     int leaf                   # how their values are found, a DF_..._LEAF of losses.h or CUSTOM_LEAF
+    int loss                   # its number; -1: one's own
     df_value_limits limits
     double l1, l2, weight_unit
     double path_smooth         # how many rows have half of the say in a node's value; 0: all of it is its own
@@ -28,7 +29,7 @@ cdef struct LeafSetting:       # what is the same for the leaves of all trees of
     const df_boost_rows* rows  # with targets, raw predictions and the baseline of the first output
     const double* baseline     # [n_outputs] of trees whose leaves are no Newton steps
     const double* parameters   # [n_outputs] of the loss, of such trees
-    const uint32_t* integer_weight  # [n_rows]; NULL: all are 1
+    const uint32_t* integer_weight  # [n_rows] where they are none; NULL: all are 1
     const double* exact_weight  # [n_rows] of rules/weights.h; NULL: integer weights are no rounded ones
     int64_t chunk, leaf_rows   # rows that a thread takes at a time, of all and of a leaf, at most
 

@@ -15,14 +15,14 @@ from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.types cimport CATEGORICAL, ORDINAL, Split
 from dforest.rules.boost cimport df_absolute_gain, df_both_gradient_sums, df_limited_value, df_newton_value
 from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_clip, df_midpoint_prediction
-from dforest.rules.losses cimport DF_HUBER_LEAF, DF_NEWTON_LEAF, DF_QUANTILE_LEAF
+from dforest.rules.losses cimport DF_NEWTON_LEAF, DF_QUANTILE_LEAF, DF_ROBUST_LEAF
 from dforest.rules.node cimport df_quantiser
 from dforest.rules.smoothing cimport df_share_of_draws, df_smoothed
 from dforest.rules.weights cimport df_node_weight, df_shift_if_low_weight, df_weight_quantiser_of
 
 cdef extern from "core/boost/quantile.h" nogil:
     double df_weighted_quantile(df_weighed* values, int64_t n, double quantile)
-    double df_huber_leaf(df_weighed* residuals, int64_t n, double delta)
+    double df_robust_mean(int loss, df_weighed* residuals, int64_t n, double parameter)
 
 cdef enum:
     WALKERS = 16                       # rows that go down a tree together
@@ -152,7 +152,7 @@ cdef class TreeGrower:
         return df_limited_value(&self.fit.limits, step, self.fit.limits.learning_rate * step)
 
     cdef inline int64_t weight_of(self, int64_t row) noexcept nogil:
-        """The integer weight of a row."""
+        """The integer weight of a row, where leaves are no Newton steps."""
         return self.fit.integer_weight[row] if self.fit.integer_weight != NULL else 1
 
     cdef int32_t weight_shift(self, const uint32_t* rows, int64_t first, int64_t n) noexcept nogil:
@@ -255,8 +255,8 @@ cdef class TreeGrower:
                 weighed[i].weight = self.weight_of(row)
                 if shift != 0:
                     weighed[i].weight = <int64_t> df_node_weight(&weight_quantiser, self.fit.exact_weight[row])
-            if self.fit.leaf == DF_HUBER_LEAF:
-                outputs[k].value = self.value_of(df_huber_leaf(weighed, node.at.n, self.fit.rows.parameter))
+            if self.fit.leaf == DF_ROBUST_LEAF:
+                outputs[k].value = self.value_of(df_robust_mean(self.fit.loss, weighed, node.at.n, self.fit.rows.parameter))
                 continue
             quantile = self.fit.parameters[k] if self.fit.leaf == DF_QUANTILE_LEAF else 0.5
             outputs[k].value = self.value_of(df_weighted_quantile(weighed, node.at.n, quantile))

@@ -487,15 +487,16 @@ class BoostingShard(DeviceShard):
         found = self._found("df_boost_find_next_key", nodes, (), np.uint64, *residuals, self.device.array(keys))
         return by_node(*found, np.minimum, NO_KEY)
 
-    def sum_terms(self, open_nodes, medians, delta, factor, shifts):
-        """Sums for Huber's leaves, of one output: ndarray of shape (n_nodes, 3), dtype int64.
+    def sum_terms(self, open_nodes, output, medians, parameter, factor, shifts):
+        """Sums for robust means, of an output: ndarray of shape (n_nodes, 3), dtype int64.
 
         The lower 31 bits of terms, quantised by the factor, times weights; the rest of these; and weights.
         """
-        there = (self.device.array(numbers) for numbers in (medians, np.array([delta, factor]), shifts))
+        nodes, residuals = self._residuals_of(open_nodes, output)
+        there = (self.device.array(numbers) for numbers in (medians, np.array([parameter, factor]), shifts))
         medians, of_terms, shifts = there
-        given = self.y, self.raw, self.baseline, medians, of_terms, self.integer_weight, self.exact_weight, shifts
-        return by_node(*self._found("df_boost_sum_terms", open_nodes, (3,), np.int64, *given), np.add, 0)
+        given = *residuals, self.loss, medians, of_terms, self.integer_weight, self.exact_weight, shifts
+        return by_node(*self._found("df_boost_sum_terms", nodes, (3,), np.int64, *given), np.add, 0)
 
     def rows_of(self, open_nodes):
         """The rows of nodes, node by node, with what a loss of the user's own is told of them: an ndarray of `_ROW`."""

@@ -82,7 +82,7 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
 
     # What is allowed if y has several columns, and the loss is for one.
     _for_columns = (
-        'names of losses other than "huber", with one quantile at most, or an estimator for each column, such as '
+        'names of losses other than "huber" and "mape", with one quantile at most, or an estimator for each column, such as '
         "sklearn.multioutput.MultiOutputRegressor makes"
     )
 

@@ -70,7 +70,8 @@ class HistGradientBoostingClassifier(BoostedClasses, ClassifierScore, BoostingEs
 
     def _make_loss(self, n_outputs):
         loss, n_classes = instance_of(BoostingLoss, "loss", self.loss), self.n_classes_
-        return Loss.of_labels(loss, n_classes) if isinstance(n_classes, list) else Loss.of_classes(loss, n_classes)
+        parameter = float(self.focal_gamma) if loss == "focal" else 0.0
+        return (Loss.of_labels if isinstance(n_classes, list) else Loss.of_classes)(loss, n_classes, parameter)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -207,7 +208,7 @@ class HistGradientBoostingRegressor(BoostedNumbers, RegressorScore, BoostingEsti
         tags = super().__sklearn_tags__()
         loss = getattr(self, "loss", "huber")  # while a pickle is read there is none
         has_levels = loss == "quantile" and np.ndim(getattr(self, "quantile", None)) > 0
-        tags.target_tags.multi_output = isinstance(loss, str) and loss != "huber" and not has_levels
+        tags.target_tags.multi_output = isinstance(loss, str) and loss not in ("huber", "mape") and not has_levels
         return tags
 
     def _make_loss(self, n_outputs):
@@ -228,6 +229,8 @@ class HistGradientBoostingRegressor(BoostedNumbers, RegressorScore, BoostingEsti
             return Loss(self.loss, 0.9 if self.quantile is None else float(self.quantile))
         if self.loss == "tweedie":
             return Loss(self.loss, float(self.power))
+        if self.loss == "fair":
+            return Loss(self.loss, float(self.fair_c))
         return Loss(self.loss)
 
     def _levels(self):

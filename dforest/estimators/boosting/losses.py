@@ -26,6 +26,7 @@ from dforest.rules.losses import (
     class_derivatives,
     class_values,
     derivatives,
+    relative_weights,
     values,
 )
 from dforest.rules.losses import Loss as LossFacts
@@ -45,8 +46,9 @@ class Loss:
     name : str
         Of `dforest.rules.losses.LOSSES`.
     parameter : float or tuple of float, default=0.0
-        The quantile of "quantile", the power of "tweedie"; of "huber" the share of rows that are no outliers. Several quantiles,
-        which ascend, are *levels*: a row has one target then, and a raw prediction for each level.
+        The quantile of "quantile", the c of "fair", the power of "tweedie", the gamma of "focal"; of "huber" the share of rows
+        that are no outliers. Several quantiles, which ascend, are *levels*: a row has one target then, and a raw prediction for
+        each level.
     n_sums : int, default=1
         How many raw predictions a row has: one for each class of "multinomial", or for each output, each of which has the loss
         by itself.
@@ -60,8 +62,8 @@ class Loss:
     has_values = True
 
     @classmethod
-    def of_classes(cls, name, n_classes):
-        """The loss that classifiers call by a name, or one of the user's own.
+    def of_classes(cls, name, n_classes, parameter=0.0):
+        """The loss that classifiers call by a name, with its parameter, or one of the user's own.
 
         Raises
         ------
@@ -73,14 +75,14 @@ class Loss:
         if not isinstance(name, str):
             return OwnLoss(name, n_classes)
         if n_classes == 2:
-            return cls(name)
+            return cls(name, parameter)
         if name != "log_loss":
             raise ValueError(f'loss="{name}" is for two classes, and y has {n_classes}; allowed is loss="log_loss"')
         return cls("multinomial", 0.0, n_classes)
 
     @classmethod
-    def of_labels(cls, name, n_classes):
-        """The loss that classifiers call by a name, of several outputs, given how many classes each has.
+    def of_labels(cls, name, n_classes, parameter=0.0):
+        """The loss that classifiers call by a name, with its parameter, of several outputs, given how many classes each has.
 
         Raises
         ------
@@ -95,7 +97,7 @@ class Loss:
             raise ValueError(
                 f"column {output} of y has {n_classes[output]} classes, and two are the most in a y of several columns; {instead}"
             )
-        return cls(name).of_outputs(len(n_classes))
+        return cls(name, parameter).of_outputs(len(n_classes))
 
     @classmethod
     def of_levels(cls, levels):
@@ -129,7 +131,7 @@ class Loss:
     @property
     def is_damped(self):
         """Whether steps of leaves may overshoot, as the loss has a link: see `rules/boost.h`."""
-        return not self.facts.has_constant_hessian
+        return self.facts.targets != "finite"
 
     def bound(self, groups):
         """The loss of rows that are in some groups; None: in none."""
@@ -196,6 +198,11 @@ class Loss:
                 f"{what}; allowed with loss=\"{self.name}\" are numbers from 0, and one above it: loss='{self.name}' requires "
                 "non-negative y and sum(y) > 0."
             )
+        if targets == "to_1" and not (least >= 0 and greatest <= 1):
+            raise ValueError(
+                f"y holds {least if least < 0 else greatest}; allowed with loss=\"{self.name}\" are numbers from 0 to 1, "
+                "the share of what is to be predicted"
+            )
         largest = max(least, greatest, key=abs)
         if abs(largest) > MAX_TARGET:
             raise ValueError(f"y holds {largest}; allowed are numbers up to {MAX_TARGET} in magnitude; rescale y")
@@ -218,22 +225,24 @@ class Loss:
         Returns
         -------
         tuple of float
-            One for each sum: see `dforest.rules.losses.baselines`; Huber's loss begins with the median. With offsets they lose
-            least beside these.
+            One for each sum: see `dforest.rules.losses.baselines`; where leaves are robust means, it is the median. With offsets
+            they lose least beside these.
         """
         if self.levels or self.n_outputs > 1:
             own = [None] * self.n_outputs if offset is None else np.split(offset, self.n_outputs, axis=1)
             y = self._columns(self.targets(y))[0]
             return sum((self.of_output(k).baseline(y[k], weight, ranks, part) for k, part in enumerate(own)), ())
-        integers = None if weight is None else integer_weights(weight, ranks).integers
+        of_leaves = relative_weights(y, weight) if self.facts.leaf == "relative" else weight
+        integers = None if of_leaves is None else integer_weights(of_leaves, ranks).integers
         together = ranks if ranks.size > 1 else None
         has_link = LOSSES[self.name].targets != "finite"
         least = y if offset is None or has_link else y - offset[:, 0]
         if LOSSES[self.name].leaf != "newton":
             return (quantile_of_all(least, self.parameter if self.name == "quantile" else 0.5, integers, ranks),)
         start = baselines(self.name, least, integers, self.n_sums if self.name == "multinomial" else 2, together)
-        if offset is not None and has_link:
-            start = find_intercept(lambda raw: sum_derivatives(*self._derivatives(y, offset + raw), weight, together), start)
+        if has_link and (offset is not None or self.name == "focal"):  # no formula says it
+            known = np.zeros((len(y), 1)) if offset is None else offset
+            start = find_intercept(lambda raw: sum_derivatives(*self._derivatives(y, known + raw), weight, together), start)
         return tuple(start.tolist())
 
     def derivatives(self, y, baseline, offset=None):

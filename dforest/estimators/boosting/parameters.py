@@ -23,23 +23,28 @@ STOPPING = "Early stopping"
 BOOSTING_PARAMETERS = (
     Parameter(
         "loss",
-        '{"log_loss", "exponential"} or Loss',
+        '{"log_loss", "exponential", "focal"} or Loss',
         "log_loss",
-        [Names("log_loss", "exponential"), Loss, SubclassOf(Loss, "dforest.loss")],
+        [Names("log_loss", "exponential", "focal"), Loss, SubclassOf(Loss, "dforest.loss")],
         """Loss that the trees are to decrease. "log_loss" is minus the logarithm of the probability of a row's class; with
         more than two classes, each iteration grows a tree for each class. "exponential" is the loss of AdaBoost, for two classes:
-        with the raw prediction F, it is exp(-F) for rows of the second class and exp(F) for others. An object, or a class,
-        of `dforest.loss` is a loss of your own.""",
+        with the raw prediction F, it is exp(-F) for rows of the second class and exp(F) for others. "focal" is the log
+        loss, for two classes, times (1 - p) to the power of `focal_gamma`, where p is the probability of a row's class: rows that
+        are well told count less. An object, or a class, of `dforest.loss` is a loss of your own.""",
         of=CLASSIFIER,
         by_position=True,
         group=ITERATIONS,
     ),
     Parameter(
         "loss",
-        '{"squared_error", "absolute_error", "gamma", "poisson", "tweedie", "quantile", "huber"} or Loss',
+        '{"squared_error", "absolute_error", "gamma", "poisson", "tweedie", "quantile", "huber", "fair", "log_cosh", "mape", '
+        '"cross_entropy"} or Loss',
         "squared_error",
         [
-            Names("squared_error", "absolute_error", "gamma", "poisson", "tweedie", "quantile", "huber"),
+            Names(
+                "squared_error", "absolute_error", "gamma", "poisson", "tweedie", "quantile", "huber", "fair", "log_cosh", "mape",
+                "cross_entropy",
+            ),  # fmt: skip
             Loss,
             SubclassOf(Loss, "dforest.loss"),
         ],
@@ -48,8 +53,10 @@ BOOSTING_PARAMETERS = (
         "poisson" half the Poisson deviance, for targets from 0 on, and "tweedie" half the Tweedie deviance of the parameter
         `power`, for targets from 0 on; with these three, the prediction is exp(sum of the trees).
         "quantile" is the pinball loss of the parameter `quantile`. "huber" is half the squared error up to a distance and
-        linear beyond it, where the distance is, in each iteration, a quantile of the errors. An object, or a class, of
-        `dforest.loss` is a loss of your own.""",
+        linear beyond it, where the distance is, in each iteration, a quantile of the errors. "fair" and "log_cosh" go from
+        squares to distances smoothly, and by a distance that is given: `fair_c`, and 1. "mape" is the absolute error divided by
+        the magnitude of the target, or by 1 where that is smaller. "cross_entropy" is the log loss for targets from 0 to 1, such
+        as shares, and predicts means between 0 and 1. An object, or a class, of `dforest.loss` is a loss of your own.""",
         of=REGRESSOR,
         by_position=True,
         group=ITERATIONS,
@@ -90,6 +97,26 @@ BOOSTING_PARAMETERS = (
         1 it is that of counts, as with "poisson", and near 2 that of "gamma"; between them are sums of a random number of
         positive amounts, of which many are 0, such as insurance claims. Other losses ignore it.""",
         of=REGRESSOR,
+        group=ITERATIONS,
+    ),
+    Parameter(
+        "fair_c",
+        "float",
+        1.0,
+        [Interval(Real, 0, None, closed="neither")],
+        """Distance c of ``loss="fair"``, above 0: errors that are far smaller count by half their squares, and those that are far
+        larger by c times their distances. Other losses ignore it.""",
+        of=REGRESSOR,
+        group=ITERATIONS,
+    ),
+    Parameter(
+        "focal_gamma",
+        "float",
+        2.0,
+        [Interval(Real, 0, None, closed="left")],
+        """Power of ``loss="focal"``, from 0 on. The higher it is, the less count rows that are well told; with 0 the loss is
+        "log_loss". Other losses ignore it.""",
+        of=CLASSIFIER,
         group=ITERATIONS,
     ),
     Parameter(

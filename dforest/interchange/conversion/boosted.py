@@ -259,18 +259,20 @@ def boosted_estimator(estimator, forest, features, classes=None):
     return estimator
 
 
-def estimator_for(loss, quantile=None, power=None):
+def estimator_for(loss, quantile=None, power=None, fair_c=None):
     """An estimator, not fitted, with a loss.
 
     Parameters
     ----------
     loss : str
-    quantile, power : callable, optional
+    quantile, power, fair_c : callable, optional
         What a loss that has such a parameter asks for it. Other libraries allow powers from 1 to below 2.
     """
     given = {}
     if loss == "quantile":
         given["quantile"] = float(quantile())
+    if loss == "fair":
+        given["fair_c"] = float(fair_c())
     if loss == "tweedie":
         power = float(power())
         # Text of few digits may have rounded it to 2.

@@ -30,8 +30,8 @@ from dforest.interchange.conversion.parameters import of_lightgbm, take_paramete
 
 # The loss for an objective. Of those that have none of their own here, it is one whose raw predictions say as much of y.
 _LOSSES = {
-    "regression": "squared_error", "regression_l1": "absolute_error", "mape": "absolute_error", "huber": "huber",
-    "fair": "squared_error", "quantile": "quantile", "poisson": "poisson", "gamma": "gamma", "tweedie": "tweedie",
+    "regression": "squared_error", "regression_l1": "absolute_error", "mape": "mape", "huber": "huber",
+    "fair": "fair", "quantile": "quantile", "poisson": "poisson", "gamma": "gamma", "tweedie": "tweedie",
     "binary": "log_loss", "multiclass": "log_loss", "cross_entropy": "log_loss", "lambdarank": "lambdarank",
     "rank_xendcg": "lambdarank",
 }  # fmt: skip
@@ -254,7 +254,7 @@ def _estimator_for(facts, parameters, n_sums):
             "without reg_sqrt and with sigmoid=1.0, and objectives of the user's own"
         )
     of_alpha, of_power = (lambda: parameters.get("alpha", 0.9)), (lambda: parameters.get("tweedie_variance_power", 1.5))
-    return estimator_for(_LOSSES[name], of_alpha, of_power)
+    return estimator_for(_LOSSES[name], of_alpha, of_power, lambda: parameters.get("fair_c", 1.0))
 
 
 def _array(tree, name, n, dtype, t):

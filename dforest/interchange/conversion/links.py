@@ -9,13 +9,16 @@ from dforest.estimators.data.labels import labels_of
 from dforest.estimators.data.outputs import classes_of, most_probable, prediction_columns
 from dforest.estimators.kinds import Embedding, OutlierForest
 
-# The link by the name of a loss in `dforest.rules.losses`. What y is like is a raw prediction itself, or its exponential. The
-# probability of the second class is its logistic function, or that of twice itself; those of several classes are a softmax.
+# The link by the name of a loss in `dforest.rules.losses`. What y is like is a raw prediction itself, its exponential, or, of
+# shares, its logistic function. The probability of the second class is its logistic function, or that of twice itself; those of
+# several classes are a softmax.
 LINKS = {
     "squared_error": "identity", "absolute_error": "identity", "quantile": "identity", "huber": "identity",
+    "fair": "identity", "log_cosh": "identity", "mape": "identity",
     "poisson": "exponential", "gamma": "exponential", "tweedie": "exponential",
     "lambdarank": "identity", "pairwise": "identity",
-    "log_loss": "logistic", "exponential": "logistic_of_twice", "multinomial": "softmax",
+    "cross_entropy": "share",
+    "log_loss": "logistic", "focal": "logistic", "exponential": "logistic_of_twice", "multinomial": "softmax",
 }  # fmt: skip
 
 

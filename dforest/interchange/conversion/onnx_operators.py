@@ -20,6 +20,7 @@ from dforest.interchange.conversion.onnx_trees import ClassicNodes, classic_node
 
 OPERATORS = 18  # the first version of ONNX's operators that has all which exact ones use
 _MAX_EXACT = 2**24  # float32 holds all integers up to this one
+_FUNCTIONS = {"exponential": "Exp", "share": "Sigmoid"}  # by which numbers follow from raw predictions
 _TRANSFORMS = {"logistic": "LOGISTIC", "logistic_of_twice": "LOGISTIC", "softmax": "SOFTMAX"}  # others are NONE
 
 
@@ -357,7 +358,7 @@ def add_classic_operators(graph, estimator, dtype, rows, to, as_numbers=False):
     else:
         n_sums = values.shape[1]  # no trees take turns at numbers
         name = None if has_scores else to["variable"]
-        has_cast, is_changed = dtype is np.float64, link in ("exponential", "in_order")
+        has_cast, is_changed = dtype is np.float64, link in _FUNCTIONS or link == "in_order"
         own = None if has_cast or is_changed else name
         found = graph.tree_operator("TreeEnsembleRegressor", rows, attributes, tensors, n_targets=n_sums, name=own)
         if has_cast:
@@ -374,7 +375,7 @@ def _add_numbers(graph, link, sums, name, n_outputs):
     if link == "in_order":
         graph.node("TopK", sums, graph.constant(np.array([n_outputs])), name=name, others=(graph.new_name(),), axis=1, largest=0)
     else:
-        graph.node("Exp" if link == "exponential" else "Identity", sums, name=name)
+        graph.node(_FUNCTIONS.get(link, "Identity"), sums, name=name)
 
 
 def _check_classes(classifier):

@@ -30,6 +30,7 @@ _POSTPROCESSORS = {
     "identity": ("identity", {}),
     "raw": ("identity", {}),
     "exponential": ("exponential", {}),
+    "share": ("sigmoid", {"sigmoid_alpha": 1.0}),
     "logistic": ("sigmoid", {"sigmoid_alpha": 1.0}),
     "logistic_of_twice": ("sigmoid", {"sigmoid_alpha": 2.0}),
     "softmax": ("softmax", {}),

@@ -1,4 +1,4 @@
-// Leaves of boosted trees that are no Newton steps: weighted quantiles of residuals, byte by byte, and Huber's mean.
+// Leaves of boosted trees that are no Newton steps: weighted quantiles of residuals, byte by byte, and robust means.
 //
 // A residual is a row's target less its raw prediction, or, where `is_absolute` says so, the magnitude of that. It is looked at
 // as its key (ordered_keys.h), of eight bytes, the most significant one first. Weights are integers, as weights.h has them: a
@@ -8,6 +8,7 @@
 
 #include "group.hpp"
 #include "rules/boost.h"
+#include "rules/losses.h"
 #include "rules/ordered_keys.h"
 #include "rules/weights.h"
 
@@ -98,11 +99,13 @@ DF_KERNEL df_boost_find_next_key(const uint32_t *rows, const df_chunk *chunks, i
     }
 }
 
-// Sums for Huber's leaf (boost.h), of quantised terms times weights: their lower 31 bits, the rest, and the weights.
+// Sums for robust means (boost.h), of quantised terms times weights: their lower 31 bits, the rest, and the weights.
 //
-// IN medians, shifts : [n_nodes]; delta : [2] and 2 to the power of the exponent of terms; OUT sums : [n_chunks, 3]
+// IN first : of the output, as of df_residual; medians, shifts : [n_nodes]; parameters : [2] of the loss, and 2 to the power of the
+// exponent of terms; OUT sums : [n_chunks, 3]
 DF_KERNEL df_boost_sum_terms(const uint32_t *rows, const df_chunk *chunks, int64_t n_chunks, const double *y, const double *raw,
-                             const double *baseline, const double *medians, const double *delta, const uint32_t *integer_weight,
+                             const double *baseline, int64_t output, int64_t first, int64_t is_absolute, int64_t loss,
+                             const double *medians, const double *parameters, const uint32_t *integer_weight,
                              const double *exact_weight, const int32_t *shifts, int64_t *sums, DF_LOCAL)
 {
     DF_EACH_GROUP(group)
@@ -113,8 +116,9 @@ DF_KERNEL df_boost_sum_terms(const uint32_t *rows, const df_chunk *chunks, int64
             for (int64_t j = 0; j < 3; j++)
                 found[j] = df_sum_over(group, chunk.first, chunk.first + chunk.n, [&](int64_t i) {
                     const int64_t row = rows[i], weight = df_weight_in_node(integer_weight, exact_weight, shifts[chunk.node], row);
-                    const double term = df_huber_term(df_residual(y, raw, baseline[0], 0, 0, row), medians[chunk.node], delta[0]);
-                    const int64_t product = weight * df_quantised_gradient(term, delta[1]);
+                    const double residual = df_residual(y, raw, baseline[output], first, is_absolute, row);
+                    const double term = df_robust_term((int) loss, residual, medians[chunk.node], parameters[0]);
+                    const int64_t product = weight * df_quantised_gradient(term, parameters[1]);
                     return j == 2 ? weight : j == 1 ? product >> 31 : product & 0x7FFFFFFF;
                 });
             df_once(group, [&] {
