@@ -7,7 +7,6 @@ from helpers.device_forests import assert_same
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier as SklearnTree
 
-import dforest
 from dforest import (
     CausalForest,
     DecisionTreeClassifier,

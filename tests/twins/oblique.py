@@ -1,4 +1,4 @@
-"""The naive twin of oblique splits (`oblique.pyx`), for columns of numbers: a splitter in plain Python that grows the same trees."""
+"""The naive twin of oblique splits (`oblique.pyx`), for columns of numbers: a splitter in plain Python that grows equal trees."""
 
 import math
 from itertools import pairwise

@@ -138,7 +138,8 @@ class TreeEstimator(TreeModel):
         if not isinstance(splitter, str):
             if self.split_axis == "oblique":
                 raise ValueError(
-                    f'split_axis="oblique" with splitter={splitter!r}, which makes its own splits; allowed are "best" and "random"'
+                    f'split_axis="oblique" with splitter={splitter!r}, which makes its own splits; allowed are "best" and '
+                    '"random"'
                 )
             return clone(splitter)
         if self.split_axis == "oblique":

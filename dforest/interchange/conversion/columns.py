@@ -38,8 +38,8 @@ def check_own_tests(estimator, library):
         value = getattr(estimator, name, allowed)
         if splitter is not None and value != allowed:
             raise ValueError(
-                f"{name}={value!r}: tests add up several features, and {library}'s trees only compare one number with a threshold; "
-                f"allowed is {name}={allowed!r}"
+                f"{name}={value!r}: tests add up several features, and {library}'s trees only compare one number with a "
+                f"threshold; allowed is {name}={allowed!r}"
             )
     if splitter is not None:
         raise ValueError(
