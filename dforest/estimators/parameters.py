@@ -266,9 +266,8 @@ PARAMETERS = (
         "int, float or None",
         None,
         [Interval(Integral, 1, 2**31 - 1, closed="both"), Interval(RealNotInt, 0.0, 5.0, closed="right"), None],
-        """Number of sums and of categorical features that are tried at a node with ``split_axis="oblique"``. A float is an
-        exponent of the number of features that are not categorical, and the result is rounded up. None means this number, or
-        that of `max_features` if it is larger.""",
+        """Number of sums that are tried at a node with ``split_axis="oblique"``, beside single features. A float is an exponent of
+        the number of features that are not categorical, and the result is rounded up. None means this number.""",
         of=CLASSIFIERS | REGRESSORS,
         group=SPLITS,
     ),

@@ -40,6 +40,7 @@ def problems(draw):
         "max_bins": draw(st.sampled_from([5, 256])),
         "splitter": draw(st.sampled_from(["best", "best", "random"])),
         "max_features": draw(st.sampled_from([1, "sqrt", None])),
+        "skip_constant_features": draw(st.booleans()),
         "min_samples_leaf": draw(st.sampled_from([1, 1, 4])),
         "max_leaf_nodes": draw(st.sampled_from([None, None, 5])),
         "random_state": draw(st.integers(0, 2**31)),

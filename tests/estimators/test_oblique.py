@@ -93,7 +93,7 @@ def test_tables_with_gaps_and_categories(tmp_path, method, splitter):
 
 
 def test_more_projections_than_columns():
-    """Columns take several turns; an exponent counts columns of numbers alone."""
+    """Columns take several turns; an exponent counts columns of numbers alone, of which there are three."""
     frame, target = mixed()
     a, b = (
         RandomForestRegressor(5, split_axis="oblique", n_projections=n, random_state=0).fit(frame, target) for n in (9, 2.0)

@@ -96,22 +96,18 @@ class NaiveOblique(PythonSplitter):
 
     def find_split(self, node):
         X = node.X
-        n_wanted = max(self.max_features, X.shape[1]) if self.n_projections is None else self.n_projections
+        n_wanted = X.shape[1] if self.n_projections is None else self.n_projections
         if isinstance(n_wanted, float):
             n_wanted = math.ceil(X.shape[1] ** n_wanted)
         turns = Turns([feature for feature in node.order.tolist() if varies(X[:, feature])])
         best, n_tried = None, 0
-        while n_tried < n_wanted or (best is None and turns.turn == 0):
+        while n_tried < (n_wanted if X.shape[1] > 1 else 0):
             stream = Stream(node.seed, feature_key(node.key, n_tried), PROJECTION)
             number, columns = draw_number(stream.uniform(), X.shape[1], self.projection_density), []
-            while len(columns) < number:
-                column = turns.next(stream, not columns and n_tried < n_wanted)
-                if column is None:
-                    break
+            while len(columns) < number and (column := turns.next(stream, not columns)) is not None:
                 columns.append(column)
                 if turns.turn == 0:
-                    own = Stream(node.seed, feature_key(node.key, column), THRESHOLD)
-                    best = self.better(node, [(column, 1.0, math.nan)], own, best, node.codes(column))
+                    best = self.by_itself(node, column, best)
             if not columns:
                 break
             terms = []
@@ -123,7 +119,18 @@ class NaiveOblique(PythonSplitter):
             if len(terms) > 1:
                 best = self.better(node, terms, stream, best)
             n_tried += 1
+        for column in turns.columns[turns.at :] if turns.turn == 0 else []:
+            n_seen = turns.at if self.skip_constant_features else node.order.tolist().index(turns.columns[turns.at - 1]) + 1
+            if turns.at and n_seen >= self.max_features and best is not None:
+                break
+            best = self.by_itself(node, column, best)
+            turns.at += 1
         return best
+
+    def by_itself(self, node, column, best):
+        """The best cut of a single column, if its score is higher than that of a test."""
+        stream = Stream(node.seed, feature_key(node.key, column), THRESHOLD)
+        return self.better(node, [(column, 1.0, math.nan)], stream, best, node.codes(column))
 
     def better(self, node, terms, stream, best, codes=None):
         """The best cut of a projection, if its score is higher than that of a test. codes : a cut parts no values of one code"""

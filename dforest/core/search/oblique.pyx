@@ -8,10 +8,9 @@ columns in random order, and takes the best cut of whatever it tries on the way:
   have. That number is binomial: it is as if each of the table's columns of numbers were taken with chance `projection_density` /
   (their number), but it is 2 at least.
 
-Projections and categorical columns are *candidates*, and a node has a given number of them. When all columns have had their turn,
-those of numbers that vary take another turn, in another random order and not by themselves, until there are enough candidates. No
-projection goes on from one turn into the next. As in trees of single columns, the first turn goes on beyond the number of
-candidates until a cut is valid.
+When all columns have had their turn, those of numbers that vary take another turn, in another random order and not by themselves,
+until there are enough projections. No projection goes on from one turn into the next. Where there are enough before the end of the
+first turn, it goes on with single columns until there are as many as in trees of these, and a cut is valid.
 
 A missing value counts as the mean of its column over the node's draws in a projection. In a test of a single column it stays
 missing, as sums are that have no value because infinities cancel out; these go to the side on which they score more. Means and
@@ -53,7 +52,7 @@ import numpy as np
 
 WEIGHTS = "binary", "continuous", "integer", "power_of_two"
 SCALINGS = None, "min_max", "standard"
-MOST_CANDIDATES = 2**31 - 1
+MOST_PROJECTIONS = 2**31 - 1
 
 cdef enum:
     ROWS = 256                     # whose sums are computed at a time: they stay in the cache from one term to the next
@@ -207,14 +206,14 @@ cdef class ObliqueSplitter(Splitter):
     """The splitter that divides nodes by weighted sums of a few columns: ``split_axis="oblique"``.
 
     A *projection* adds up a few random columns of numbers, each times a random weight. A node takes the best cut of several
-    projections, of the columns in them, and of categorical columns. Values are taken from X as they are; with ``method="hist"``,
-    cuts of single columns lie between bins.
+    projections, of the columns in them, and of `max_features` columns, categorical ones included, at least. Values are taken from
+    X as they are; with ``method="hist"``, cuts of single columns lie between bins.
 
     Parameters
     ----------
     n_projections : int, float or None, default=None
-        How many projections and categorical columns are tried at a node. A float is an exponent of the number of columns of
-        numbers. None means this number, or `max_features` of the forest if that is larger.
+        How many projections are tried at a node. A float is an exponent of the number of columns of numbers, and None means this
+        number.
     projection_density : float, default=2.0
         How many columns a projection has on average, a positive number; a projection with fewer than 2 has 2. There are fewer
         where few columns vary in the node.
@@ -243,8 +242,9 @@ cdef class ObliqueSplitter(Splitter):
     cdef readonly object projection_weights
     cdef readonly object projection_scaling
     cdef readonly object thresholds
-    cdef Py_ssize_t n_candidates
-    cdef Py_ssize_t n_tried        # at the node at hand
+    cdef Py_ssize_t n_wanted       # projections of a node
+    cdef Py_ssize_t n_tried        # projections of the node at hand
+    cdef Py_ssize_t n_columns      # that count among its max_features
     cdef Py_ssize_t n_numeric      # columns of numbers
     cdef bint draws_thresholds
     cdef int weights               # place in WEIGHTS, and ...
@@ -275,7 +275,7 @@ cdef class ObliqueSplitter(Splitter):
     def __init__(self, n_projections=None, projection_density=2.0, projection_weights="binary", projection_scaling="min_max",
                  thresholds="best"):
         if n_projections is not None and not (
-                isinstance(n_projections, Real) and not isinstance(n_projections, bool) and 0 < n_projections <= MOST_CANDIDATES):
+                isinstance(n_projections, Real) and not isinstance(n_projections, bool) and 0 < n_projections <= MOST_PROJECTIONS):
             raise ValueError(f"n_projections={n_projections!r}; allowed are None, integers from 1, and positive floats")
         if not (isinstance(projection_density, Real) and 0 < projection_density < np.inf):
             raise ValueError(f"projection_density={projection_density!r}; allowed are positive numbers")
@@ -303,13 +303,13 @@ cdef class ObliqueSplitter(Splitter):
         free(self.terms)
         free(self.payload)
 
-    def count_candidates(self, Py_ssize_t n_numeric):
-        """How many candidates a node has, given the number of columns of numbers: int."""
+    def count_projections(self, Py_ssize_t n_numeric):
+        """How many projections a node is to have, given the number of columns of numbers: int."""
         if self.n_projections is None:
-            return max(self.max_features, n_numeric)
+            return n_numeric
         if isinstance(self.n_projections, Integral):
             return int(self.n_projections)
-        return min(MOST_CANDIDATES, max(1, ceil(n_numeric**self.n_projections)))
+        return min(MOST_PROJECTIONS, ceil(n_numeric**self.n_projections))
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
         cdef Py_ssize_t j, n = data.n_features, n_words = 3 * n
@@ -321,7 +321,7 @@ cdef class ObliqueSplitter(Splitter):
                 n_words = max(n_words, 2 + <Py_ssize_t> data.columns[j].n_codes // 64)
             else:
                 self.n_numeric += 1
-        self.n_candidates = self.count_candidates(self.n_numeric)
+        self.n_wanted = self.count_projections(self.n_numeric) if self.n_numeric > 1 else 0
         if self.n_numeric:
             self.fewest_terms, self.chances = term_counts(self.n_numeric, self.projection_density)
             cumulated = self.chances
@@ -395,15 +395,18 @@ cdef class ObliqueSplitter(Splitter):
         """The next column of numbers that varies; -1: the turn has ended. Categorical columns before it are tried."""
         cdef Py_ssize_t column, other
         while self.is_first_turn and self.order.n_drawn < self.order.n_drawable:
-            if self.n_terms == 0 and self.n_tried >= self.n_candidates and best.feature >= 0:
+            if self.n_tried >= self.n_wanted and self.n_columns >= self.max_features and best.feature >= 0:
                 return -1
             column = self.order.next()
+            self.n_columns += 1
             if self.is_constant[column]:
+                self.n_columns -= self.skip_constant_features
                 continue
             if node.columns[column].kind == CATEGORICAL:
-                self.try_categories(node, column, best)
+                self.n_columns -= not self.try_categories(node, column, best) and self.skip_constant_features
                 continue
             if not self.find_spread(node, column):
+                self.n_columns -= self.skip_constant_features
                 self.push_constant(column, node.depth)
                 continue
             self.varying[self.n_varying] = column
@@ -413,7 +416,7 @@ cdef class ObliqueSplitter(Splitter):
         if self.is_first_turn or self.at == self.n_varying:
             self.is_first_turn = False
             self.at = 0
-            if self.n_terms > 0 or self.n_varying < 2 or self.n_tried >= self.n_candidates:
+            if self.n_terms > 0 or self.n_varying < 2 or self.n_tried >= self.n_wanted:
                 return -1
         other = self.at + df_below(stream, <uint32_t> (self.n_varying - self.at))
         column = self.varying[other]
@@ -423,19 +426,18 @@ cdef class ObliqueSplitter(Splitter):
         return column
 
     cdef int try_categories(self, const Node* node, Py_ssize_t column, Split* best) except -1 nogil:
-        """Try a categorical column, and keep the test if it is better than the best one."""
+        """Try a categorical column, keep the test if it is better than the best one, and return whether the column varies."""
         cdef double before = best.score
         if self.try_feature(node, column, best):
             self.push_constant(column, node.depth)
-            return 0
-        self.n_tried += 1
+            return False
         if best.score > before:
             (<double*> self.payload)[0] = NAN
             (<double*> self.payload)[HEAD] = <double> column
             memcpy(self.payload + HEAD + 1, best.payload, best.n_payload_words * sizeof(uint64_t))
             self.n_payload_words = HEAD + 1 + best.n_payload_words
-            best.payload = NULL        # what is in the way of no other candidate
-        return 0
+            best.payload = NULL
+        return True
 
     cdef int try_column(self, const Node* node, Py_ssize_t column, Split* best) except -1 nogil:
         """Try a column of numbers whose spread was found just now."""
@@ -560,9 +562,10 @@ cdef class ObliqueSplitter(Splitter):
         for i in range(node.n):
             self.rows[i] = data_row(node.rows, node.records[i].row)
         self.n_tried = self.n_varying = self.n_copied = self.at = self.n_terms = 0
+        self.n_columns = -self.order.n_first           # which come beside max_features others
         self.is_first_turn = True
         self.order.open(self.seed, node.key)
-        while self.n_tried < self.n_candidates or (out.feature < 0 and self.is_first_turn):
+        while self.n_tried < self.n_wanted:
             df_stream_open(&stream, self.seed, df_feature_key(node.key, self.n_tried), DF_PROJECTION)
             self.draw_projection(node, &stream, out)
             if self.n_terms == 0:
@@ -570,6 +573,10 @@ cdef class ObliqueSplitter(Splitter):
             if self.n_terms > 1:
                 self.try_projection(node, &stream, out)
             self.n_tried += 1
+        self.n_terms = 0
+        self.n_tried = self.n_wanted
+        while self.next_column(node, &stream, out) >= 0:
+            pass
         self.order.close()
         if out.feature >= 0:
             (<double*> self.payload)[1] = 1.0 if out.missing_left else 0.0
