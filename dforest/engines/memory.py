@@ -18,6 +18,7 @@ from dforest.core.grow.subtree_cache import subtree_cache_bytes
 from dforest.core.grow.trainer import bucketed_columns
 from dforest.core.sampling import Bootstrap, WithLabelOrder
 from dforest.core.search.feature_order import MANY_FEATURES
+from dforest.core.search.oblique import ObliqueSplitter, bytes_of_copies
 from dforest.core.search.splitter import RandomSplitter
 from dforest.engines.layout import Layout
 from dforest.engines.tree_steps import trees_together
@@ -185,6 +186,9 @@ def bytes_of_forest(problem, n_trees, n_leaves, n_distinct, n_threads):
     """(bytes of a `Forest`, bytes that its leaves take a second time when it is made). All as of `forest_memory`."""
     n_nodes, n_words = 2 * n_leaves - 1, words_of_leaf(problem, n_leaves)
     of_trees = (n_trees + n_threads) * n_nodes * (_FOREST_NODE + problem.columns[0].values.itemsize)
+    if _is_oblique(problem):  # a payload with its end: a threshold, a side, and three numbers for each column of a sum
+        n_terms = min(max(3.0, problem.splitter.projection_density + 1.0), len(problem.columns))
+        of_trees += (n_trees + n_threads) * (n_leaves - 1) * int(8 * (3 + 3 * n_terms))
     if not problem.criterion.is_additive:  # values of inner nodes
         of_trees += (n_trees + n_threads) * (n_leaves - 1) * 8 * problem.objective.n_node_values
     if n_distinct is None:
@@ -265,6 +269,8 @@ def _leaves(problem, n_records):
 def _search_bytes(problem, widths, n_records):
     """What the search for splits has for each record of the largest node, or each value of a column of many codes."""
     criterion, is_unit = problem.criterion, problem.targets.weight is None
+    if problem.splitter.has_own_tests:  # a row, a number and two sort keys; of oblique splits, two columns
+        return (4 + 8 + 2 * 8) * n_records + (bytes_of_copies(n_records) if _is_oblique(problem) else 0)
     if isinstance(problem.splitter, RandomSplitter):
         return n_records * max(4, *widths)
     slots = 4 * n_records if is_unit and criterion.n_classes in _LANES else 0
@@ -276,6 +282,10 @@ def _search_bytes(problem, widths, n_records):
     if packs:  # codes of the records; counters; a packed word, and a code, for each value
         return slots + 4 * n_records + 8 * n_codes + 12 * n_values
     return slots + 8 * max(criterion.n_words, 4) * n_codes + (8 * criterion.n_words + 4) * n_values  # with whole left sides
+
+
+def _is_oblique(problem):
+    return isinstance(problem.splitter, ObliqueSplitter)
 
 
 def boosting_memory(problem, n_trees, n_threads, n_leaves, scores=0):
@@ -304,8 +314,7 @@ def boosting_memory(problem, n_trees, n_threads, n_leaves, scores=0):
         n_entries += int(n_codes[is_listed].sum())
     has_hessian = problem.weight is not None or not facts.has_constant_hessian
     of_row = 8 * n_sums + (8 if has_hessian else 4) * n_sums + (8 * n_outputs if n_outputs > 1 else 0)
-    if problem.weight is not None:
-        of_row += 4 + 8
+    of_row += (4 + 8) * ((problem.weight is not None) + (facts.leaf == "relative"))
     if problem.n_drawn is not None:
         of_row += 4
     if facts.leaf not in ("newton", "own"):
@@ -455,7 +464,7 @@ def boosting_memory_by_level(
     matrix, copied, uploaded = _row_major_bytes(columns)
     has_hessian = problem.weight is not None or not facts.has_constant_hessian
     of_row = n_sums * (8 + 8 + 4 + (8 + 4) * has_hessian) + 4 + 4 + 1 + 8 * n_outputs * (not is_host or n_outputs > 1)
-    of_row += (problem.n_drawn is not None) * (1 + 4 + 4) + (problem.weight is not None) * (4 + 8)
+    of_row += (problem.n_drawn is not None) * (1 + 4 + 4) + (4 + 8) * ((problem.weight is not None) + (facts.leaf == "relative"))
     of_row += (facts.number < 0) * 8 * (3 * n_sums + 1)
     n_open = 2 * (n_ahead if problem.rules.max_leaf_nodes else n_leaves)
     entries = len(columns) * max(len(column.values) + column.has_missing for column in columns) * n_outputs * _SUMS

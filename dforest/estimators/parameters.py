@@ -266,8 +266,9 @@ PARAMETERS = (
         "int, float or None",
         None,
         [Interval(Integral, 1, 2**31 - 1, closed="both"), Interval(RealNotInt, 0.0, 5.0, closed="right"), None],
-        """Number of sums that are tried at a node with ``split_axis="oblique"``, beside single features. A float is an exponent of
-        the number of features that are not categorical, and the result is rounded up. None means this number.""",
+        """Number of sums that are tried at a node with ``split_axis="oblique"``, beside single features. A float is an exponent
+        of the number of features that are not categorical, and the result is rounded up. None means this number, by which all
+        features are tried, whatever `max_features` says.""",
         of=CLASSIFIERS | REGRESSORS,
         group=SPLITS,
     ),

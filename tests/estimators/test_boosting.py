@@ -12,7 +12,9 @@ from twins import boosting as twin
 
 from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from dforest.core.sampling import AllRows
-from dforest.rules.losses import derivatives, relative_weights, weighted_quantile
+from dforest.estimators.boosting.losses import Loss
+from dforest.rules.losses import derivatives, relative_weights, values, weighted_quantile
+from dforest.spmd.communicator import ALONE
 
 ALL_LOSSES = pytest.mark.parametrize("loss", REGRESSION + CLASSIFICATION)
 
@@ -445,3 +447,13 @@ def test_pickles_of_versions_with_fewer_parameters():
     assert_equal_models(clone(before).fit(X, y), model)
     more = before.set_params(warm_start=True, max_iter=10).fit(X, y)
     assert_equal_models(more, clone(model).set_params(max_iter=10).fit(X, y))
+
+
+@pytest.mark.parametrize("gamma", [0.5, 2.0, 5.0])
+@pytest.mark.parametrize("n, n_positive", [(1000, 1), (20_000, 2), (1000, 30), (1000, 500), (1000, 999)])
+def test_focal_losses_begin_with_the_best_constant(gamma, n, n_positive):
+    y = (np.arange(n) < n_positive).astype(np.float64)
+    loss = Loss("focal", gamma)
+    (best,) = loss.baseline(y, None, ALONE, None)
+    means = [values("focal", np.full(n, raw), y, gamma).mean() for raw in (best, *np.linspace(-12, 12, 241))]
+    assert means[0] <= min(means) * (1 + 1e-9)

@@ -188,3 +188,19 @@ def test_refused():
         model.set_params(loss="huber").fit(X, y)
     with pytest.raises(ValueError, match="scoring='r2'"):
         model.set_params(loss="quantile", early_stopping=True, scoring="r2").fit(X, y)
+
+
+def test_scores_of_columns_and_weights():
+    """y may be a column, as for other losses; weights that say nothing are refused as scikit-learn refuses them."""
+    rows = np.random.default_rng(0).random((60, 2))
+    model = HistGradientBoostingRegressor("quantile", quantile=[0.2, 0.8], max_iter=3).fit(rows, rows[:, :1])
+    assert model.score(rows, rows[:, :1]) == model.score(rows, rows[:, 0])
+    for weights, message in (
+        (np.zeros(60), "at least one non-zero number"),
+        (-np.ones(60), "Negative values"),
+        (np.ones(3), r"expected \(60,\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.score(rows, rows[:, 0], weights)
+    with pytest.raises(ValueError, match=r'quantile=\[0.2, 0.8\] with loss="squared_error"'):
+        HistGradientBoostingRegressor(quantile=[0.2, 0.8]).fit(rows, rows[:, 0])

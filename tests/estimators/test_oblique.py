@@ -103,6 +103,33 @@ def test_more_projections_than_columns():
     assert not np.array_equal(a.predict(frame), one.predict(frame))
 
 
+def test_features_that_are_always_tried():
+    """Beside `max_features` others, of which a constant one takes no place."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((300, 9))
+    rows[:, 2] = 1.0
+    known = {"split_axis": "oblique", "n_projections": 1, "max_features": 1, "max_depth": 1, "random_state": 0}
+    for always in ([0, 1, 3, 4, 5, 6, 7, 8], [2, 8]):
+        tree = DecisionTreeClassifier(always_split_features=always, **known).fit(rows, rows[:, 8] > 0)
+        assert tree.score(rows, rows[:, 8] > 0) == 1.0
+    weights = DecisionTreeClassifier(feature_weights={column: 0.0 for column in range(8)}, **known).fit(rows, rows[:, 8] > 0)
+    assert weights.score(rows, rows[:, 8] > 0) == 1.0
+
+
+def test_missing_values_that_training_had_none_of():
+    """They count as means in sums, whatever scales these."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((2000, 4))
+    numbers, holed = rows[:, 0] + rows[:, 1], rows[1000:].copy()
+    holed[:, 0] = np.nan
+    for scaling in (None, "min_max", "standard"):
+        model = RandomForestRegressor(20, split_axis="oblique", projection_scaling=scaling, random_state=0)
+        model.fit(rows[:1000], numbers[:1000])
+        means = model.forest_.payload_of(0).view(float)[4::3]
+        assert np.abs(means).max() < 0.2
+        assert model.score(holed, numbers[1000:]) > 0.4
+
+
 def test_other_tasks():
     rows, numbers = load_diabetes(return_X_y=True)
     both = np.column_stack([numbers, -numbers])
@@ -147,7 +174,7 @@ def test_parameters_of_the_splitter(name, value):
     [
         ({"splitter": ObliqueSplitter()}, 'split_axis="oblique" with splitter=ObliqueSplitter'),
         ({"monotonic_cst": [1, 0, 0, 0]}, "makes tests of its own"),
-        ({"n_random_splits": 3}, "n_random_splits=3 needs a splitter that draws thresholds"),
+        ({"splitter": "random", "n_random_splits": 3}, "n_random_splits=3 with split_axis=.oblique., which draws one threshold"),
         ({"regularization_factor": 0.5}, "needs a built-in splitter whose tests are of single features"),
         ({"n_projections": 0.0}, "'n_projections' parameter"),
         ({"projection_weights": "ternary"}, "'projection_weights' parameter"),

@@ -123,6 +123,7 @@ class Projections(PythonSplitter):
         {"splitter": Middle()},
         {"splitter": Halves(), "method": "dense"},
         {"splitter": Projections()},
+        {"split_axis": "oblique"},
     ],
 )
 @pytest.mark.parametrize("size", [2, 5])

@@ -24,9 +24,9 @@ def mean_and_scale(x, counts, scaling):
     """The mean of the finite values of a column in a node, and what its weights are divided by."""
     finite = np.isfinite(x)
     lowest, highest = (float(x[finite].min()), float(x[finite].max())) if finite.any() else (np.nan, np.nan)
-    if not lowest < highest:
-        return lowest + 0.0, 1.0
     half_range = 0.5 * highest - 0.5 * lowest
+    if not half_range > 0.0:
+        return lowest + 0.0, highest - lowest if scaling == "min_max" and highest > lowest else 1.0
     steps = [int((0.5 * float(value) - 0.5 * lowest) / half_range * STEPS + 0.5) for value in x[finite]]
     draws = counts[finite].tolist()
     mean = sum(step * count for step, count in zip(steps, draws, strict=True)) / sum(draws)
@@ -77,8 +77,10 @@ class Turns:
         """The next column; None: the turn has ended. goes_on : whether another turn may begin"""
         if self.at == len(self.columns):
             self.at, self.turn = 0, self.turn + 1
-            if not goes_on or len(self.columns) < 2:
+            if not goes_on:
                 return None
+        if self.turn and len(self.columns) < 2:
+            return None
         if self.turn:
             other = self.at + stream.below(len(self.columns) - self.at)
             self.columns[self.at], self.columns[other] = self.columns[other], self.columns[self.at]
@@ -100,9 +102,9 @@ class NaiveOblique(PythonSplitter):
         if isinstance(n_wanted, float):
             n_wanted = math.ceil(X.shape[1] ** n_wanted)
         turns = Turns([feature for feature in node.order.tolist() if varies(X[:, feature])])
-        best, n_tried = None, 0
+        best, n_tried, n_drawn = None, 0, 0
         while n_tried < (n_wanted if X.shape[1] > 1 else 0):
-            stream = Stream(node.seed, feature_key(node.key, n_tried), PROJECTION)
+            stream, n_drawn = Stream(node.seed, feature_key(node.key, n_drawn), PROJECTION), n_drawn + 1
             number, columns = draw_number(stream.uniform(), X.shape[1], self.projection_density), []
             while len(columns) < number and (column := turns.next(stream, not columns)) is not None:
                 columns.append(column)
@@ -113,12 +115,10 @@ class NaiveOblique(PythonSplitter):
             terms = []
             for column in columns:
                 mean, scale = mean_and_scale(X[:, column], node.counts, self.projection_scaling)
-                if not np.isnan(X[:, column]).any():
-                    mean = mean if self.projection_scaling == "standard" else math.nan
                 terms.append((column, draw_weight(stream, self.projection_weights) / scale, mean))
             if len(terms) > 1:
                 best = self.better(node, terms, stream, best)
-            n_tried += 1
+                n_tried += 1
         for column in turns.columns[turns.at :] if turns.turn == 0 else []:
             n_seen = turns.at if self.skip_constant_features else node.order.tolist().index(turns.columns[turns.at - 1]) + 1
             if turns.at and n_seen >= self.max_features and best is not None:

@@ -6,7 +6,7 @@ from dforest.core.types cimport LeafRules, Node, Record, Split
 
 cdef class Divisions:
     cdef Criterion criterion
-    cdef Py_ssize_t n_words
+    cdef Py_ssize_t n_words        # of a statistic of the node at hand; when it is made, of the largest
     cdef uint64_t* sort_keys       # [records + 1] see `sort`
     cdef uint64_t* sort_keys_to    # [records + 1]
     cdef int64_t* left             # [CUTS, n_words] statistics of the left sides of some cuts
@@ -31,6 +31,7 @@ cdef class Divisions:
     # Returns whether it is valid: both sides satisfy the rules, and the criterion allows it.
     cdef bint find_sides(self, const Node* node, const uint8_t* left, const LeafRules* rules, Split* best) noexcept nogil
 
+    cdef void clear_sums(self) noexcept nogil
     cdef const uint64_t* sort(self, const double* values, Py_ssize_t n, Py_ssize_t* n_values) noexcept nogil
     cdef Py_ssize_t sum_up(self, const Record* records, const double* values, const uint64_t* sort_keys, Py_ssize_t* at,
                            Py_ssize_t m) noexcept nogil

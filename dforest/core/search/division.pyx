@@ -117,7 +117,6 @@ cdef class Divisions:
         if (self.sort_keys == NULL or self.sort_keys_to == NULL or self.left == NULL or self.shifted == NULL or self.end == NULL
                 or self.sum == NULL):
             raise MemoryError()
-        self.missing = self.sum + self.n_words
 
     def __dealloc__(self):
         free(self.sort_keys)
@@ -126,6 +125,12 @@ cdef class Divisions:
         free(self.shifted)
         free(self.end)
         free(self.sum)
+
+    cdef void clear_sums(self) noexcept nogil:
+        """Begin a search: the statistics of a node may have fewer words than the largest, of the classes that it has."""
+        self.n_words = self.criterion.n_words
+        self.missing = self.sum + self.n_words
+        memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
 
     cdef const uint64_t* sort(self, const double* values, Py_ssize_t n, Py_ssize_t* n_values) noexcept nogil:
         """Sort keys in the order of the numbers; the lower half of each is the number of its record. OUT n_values : how many
@@ -189,7 +194,7 @@ cdef class Divisions:
         cdef const uint64_t* sort_keys = self.sort(values, node.n, &m)
         if m == 0 or (m == node.n and values[record_of(sort_keys[0])] == values[record_of(sort_keys[m - 1])]):
             return True
-        memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
+        self.clear_sums()
         if m < node.n:
             for i in range(node.n):
                 if values[i] != values[i]:
@@ -210,7 +215,7 @@ cdef class Divisions:
     cdef bint find_at(self, const Node* node, const double* values, double threshold, const LeafRules* rules,
                       Split* best) noexcept nogil:
         cdef Py_ssize_t i, at = -1
-        memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
+        self.clear_sums()
         for i in range(node.n):
             if values[i] <= threshold:
                 add_record(self.criterion, self.sum, &node.records[i])
@@ -324,7 +329,7 @@ cdef class Divisions:
     cdef bint find_sides(self, const Node* node, const uint8_t* left, const LeafRules* rules, Split* best) noexcept nogil:
         cdef Py_ssize_t i
         cdef Choice choice
-        memset(self.sum, 0, 2 * self.n_words * sizeof(int64_t))
+        self.clear_sums()
         for i in range(node.n):
             if left[i]:
                 add_record(self.criterion, self.sum, &node.records[i])

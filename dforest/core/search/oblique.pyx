@@ -1,16 +1,16 @@
 """Oblique splits: nodes are divided by sums of several columns, which are drawn at random.
 
-A *projection* computes one number from each row, the sum of a few columns of numbers, each times a weight. A node goes through the
-columns in random order, and takes the best cut of whatever it tries on the way:
+A *projection* computes one number from each row, the sum of a few columns of numbers, each times a weight. A node goes through
+the columns in random order, and takes the best cut of whatever it tries on the way:
 
 - each column by itself, with the cuts that it has in trees of single columns;
 - projections of the columns of numbers that vary in the node, as soon as there are as many of them as the next projection is to
   have. That number is binomial: it is as if each of the table's columns of numbers were taken with chance `projection_density` /
   (their number), but it is 2 at least.
 
-When all columns have had their turn, those of numbers that vary take another turn, in another random order and not by themselves,
-until there are enough projections. No projection goes on from one turn into the next. Where there are enough before the end of the
-first turn, it goes on with single columns until there are as many as in trees of these, and a cut is valid.
+When all columns have had their turn, those of numbers that vary take another turn, in another random order and not by
+themselves, until there are enough projections. No projection goes on from one turn into the next. Where there are enough before
+the end of the first turn, it goes on with single columns until there are as many as in trees of these, and a cut is valid.
 
 A missing value counts as the mean of its column over the node's draws in a projection. In a test of a single column it stays
 missing, as sums are that have no value because infinities cancel out; these go to the side on which they score more. Means and
@@ -53,6 +53,7 @@ import numpy as np
 WEIGHTS = "binary", "continuous", "integer", "power_of_two"
 SCALINGS = None, "min_max", "standard"
 MOST_PROJECTIONS = 2**31 - 1
+MOST_EXPONENT = 5.0
 
 cdef enum:
     ROWS = 256                     # whose sums are computed at a time: they stay in the cache from one term to the next
@@ -197,6 +198,11 @@ def term_counts(Py_ssize_t n_columns, double density):
     return first, sums / sums.max()
 
 
+def bytes_of_copies(Py_ssize_t n_records):
+    """What the copies of columns take, given the records of the largest node: int."""
+    return sizeof(double) * max(<Py_ssize_t> COPIED_VALUES, 2 * n_records)
+
+
 def terms_of(payload):
     """The terms of a projection: ndarray of shape (n_terms, 3), with columns, weights, and what missing values count as."""
     return payload[HEAD:].view(np.float64).reshape(-1, 3)
@@ -216,7 +222,7 @@ cdef class ObliqueSplitter(Splitter):
         number.
     projection_density : float, default=2.0
         How many columns a projection has on average, a positive number; a projection with fewer than 2 has 2. There are fewer
-        where few columns vary in the node.
+        where few columns vary in the node, and in the last projection before all columns have had their turn.
     projection_weights : {"binary", "continuous", "integer", "power_of_two"}, default="binary"
         What weights are drawn from: -1 and 1; the numbers from -1 to 1; the integers from -5 to 5 without 0; or the powers of 2
         from 1/8 to 8 and their negatives.
@@ -275,14 +281,17 @@ cdef class ObliqueSplitter(Splitter):
     def __init__(self, n_projections=None, projection_density=2.0, projection_weights="binary", projection_scaling="min_max",
                  thresholds="best"):
         if n_projections is not None and not (
-                isinstance(n_projections, Real) and not isinstance(n_projections, bool) and 0 < n_projections <= MOST_PROJECTIONS):
-            raise ValueError(f"n_projections={n_projections!r}; allowed are None, integers from 1, and positive floats")
-        if not (isinstance(projection_density, Real) and 0 < projection_density < np.inf):
+                isinstance(n_projections, Real) and not isinstance(n_projections, bool)
+                and 0 < n_projections <= (MOST_PROJECTIONS if isinstance(n_projections, Integral) else MOST_EXPONENT)):
+            raise ValueError(f"n_projections={n_projections!r}; allowed are None, integers from 1, and floats above 0 and up to "
+                             f"{MOST_EXPONENT}")
+        if not (isinstance(projection_density, Real) and not isinstance(projection_density, bool)
+                and 0 < projection_density < np.inf):
             raise ValueError(f"projection_density={projection_density!r}; allowed are positive numbers")
         for name, value, allowed in (("projection_weights", projection_weights, WEIGHTS),
                                      ("projection_scaling", projection_scaling, SCALINGS),
                                      ("thresholds", thresholds, ("best", "random"))):
-            if value not in allowed:
+            if not (value is None or isinstance(value, str)) or value not in allowed:
                 raise ValueError(f"{name}={value!r}; allowed are {', '.join(map(repr, allowed))}")
         self.n_projections = n_projections
         self.projection_density = projection_density
@@ -328,7 +337,7 @@ cdef class ObliqueSplitter(Splitter):
             self.cumulated = &cumulated[0]
         self.rows = <uint32_t*> malloc(n_records * sizeof(uint32_t))
         self.values = <double*> malloc(n_records * sizeof(double))
-        self.n_room = self.tuning.get("copied_values", max(<Py_ssize_t> COPIED_VALUES, 2 * n_records))
+        self.n_room = self.tuning.get("copied_values", bytes_of_copies(n_records) // sizeof(double))
         self.copies = <double*> malloc((self.n_room + 1) * sizeof(double))
         self.spread = <Spread*> malloc(n * sizeof(Spread))
         self.varying = <Py_ssize_t*> malloc(n * sizeof(Py_ssize_t))
@@ -339,31 +348,52 @@ cdef class ObliqueSplitter(Splitter):
             raise MemoryError()
         return 0
 
+    cdef bint take(self, const Node* node, Py_ssize_t column, double* copy, Extremes* found) noexcept nogil:
+        """Copy a column of numbers, find the extremes of its finite values, and return whether it varies."""
+        cdef const df_rows* X = &self.data.x
+        cdef Py_ssize_t i
+        cdef bint varies
+        if X.is_double:
+            take_column(<const double*> X.x + column, X.stride // sizeof(double), self.rows, node.n, copy, found)
+        else:
+            take_column(<const float*> X.x + column, X.stride // sizeof(float), self.rows, node.n, copy, found)
+        varies = found.lowest < found.highest or 0 < found.n_missing < node.n
+        if varies and (found.lowest < -DBL_MAX or found.highest > DBL_MAX):
+            found.lowest = INFINITY
+            found.highest = -INFINITY
+            for i in range(node.n):
+                found.lowest = copy[i] if -DBL_MAX <= copy[i] < found.lowest else found.lowest
+                found.highest = copy[i] if DBL_MAX >= copy[i] > found.highest else found.highest
+        return varies
+
+    cdef void find_means(self, const Node* node) noexcept nogil:
+        """Set what missing values count as in the best split, if it is a projection: no row of the node may have had any."""
+        cdef Term* terms = <Term*> (self.payload + HEAD)
+        cdef Extremes found
+        cdef Spread spread
+        cdef Py_ssize_t k, n_terms = (self.n_payload_words - HEAD) // 3
+        if n_terms < 2 or (<double*> self.payload)[0] != (<double*> self.payload)[0]:
+            return
+        for k in range(n_terms):
+            if terms[k].if_missing != terms[k].if_missing:
+                self.take(node, <Py_ssize_t> terms[k].column, self.values, &found)
+                self.find_moments(node, self.values, &found, &spread)
+                terms[k].if_missing = spread.mean
+
     cdef bint find_spread(self, const Node* node, Py_ssize_t column) noexcept nogil:
         """Copy a column of numbers, if there is room, set its spread, and return whether it varies in the node."""
         cdef Spread* spread = &self.spread[column]
         cdef bint is_kept = self.n_copied + node.n <= self.n_room
         cdef double* copy = self.copies + self.n_copied if is_kept else self.values    # which the projection does not need yet
-        cdef const df_rows* X = &self.data.x
         cdef Extremes found
-        cdef Py_ssize_t i
-        if X.is_double:
-            take_column(<const double*> X.x + column, X.stride // sizeof(double), self.rows, node.n, copy, &found)
-        else:
-            take_column(<const float*> X.x + column, X.stride // sizeof(float), self.rows, node.n, copy, &found)
-        if not (found.lowest < found.highest or 0 < found.n_missing < node.n):
+        cdef bint varies = self.take(node, column, copy, &found)
+        if not varies:
             return False
         self.n_copied += node.n if is_kept else 0
         spread.copy = copy if is_kept else NULL
         spread.may_miss = found.n_missing > 0
         spread.mean = NAN
         spread.scale = 1.0
-        if found.lowest < -DBL_MAX or found.highest > DBL_MAX:         # of the finite ones, then
-            found.lowest = INFINITY
-            found.highest = -INFINITY
-            for i in range(node.n):
-                found.lowest = copy[i] if -DBL_MAX <= copy[i] < found.lowest else found.lowest
-                found.highest = copy[i] if DBL_MAX >= copy[i] > found.highest else found.highest
         if self.scaling == 1 and 0.0 < found.highest - found.lowest <= DBL_MAX:
             spread.scale = found.highest - found.lowest
         if spread.may_miss or self.scaling == 2:
@@ -375,8 +405,8 @@ cdef class ObliqueSplitter(Splitter):
         cdef double half_range = 0.5 * found.highest - 0.5 * found.lowest, mean, variance
         cdef int64_t n = 0, sum = 0, squares = 0, step, count
         cdef Py_ssize_t i
-        if not found.lowest < found.highest:           # there is a single finite value, or none
-            spread.mean = found.lowest + 0.0 if found.lowest == found.highest else NAN     # 0.0 for -0.0
+        if not half_range > 0.0:                       # there is a single finite value, or none, or values are hardly different
+            spread.mean = found.lowest + 0.0 if found.lowest <= found.highest else NAN     # 0.0 for -0.0
             return
         for i in range(node.n):
             if -DBL_MAX <= copy[i] <= DBL_MAX:
@@ -394,19 +424,21 @@ cdef class ObliqueSplitter(Splitter):
     cdef Py_ssize_t next_column(self, const Node* node, df_stream* stream, Split* best) except? -2 nogil:
         """The next column of numbers that varies; -1: the turn has ended. Categorical columns before it are tried."""
         cdef Py_ssize_t column, other
+        cdef bint skips
         while self.is_first_turn and self.order.n_drawn < self.order.n_drawable:
             if self.n_tried >= self.n_wanted and self.n_columns >= self.max_features and best.feature >= 0:
                 return -1
             column = self.order.next()
             self.n_columns += 1
+            skips = self.skip_constant_features and self.order.n_drawn > self.order.n_first
             if self.is_constant[column]:
-                self.n_columns -= self.skip_constant_features
+                self.n_columns -= skips
                 continue
             if node.columns[column].kind == CATEGORICAL:
-                self.n_columns -= not self.try_categories(node, column, best) and self.skip_constant_features
+                self.n_columns -= not self.try_categories(node, column, best) and skips
                 continue
             if not self.find_spread(node, column):
-                self.n_columns -= self.skip_constant_features
+                self.n_columns -= skips
                 self.push_constant(column, node.depth)
                 continue
             self.varying[self.n_varying] = column
@@ -416,8 +448,10 @@ cdef class ObliqueSplitter(Splitter):
         if self.is_first_turn or self.at == self.n_varying:
             self.is_first_turn = False
             self.at = 0
-            if self.n_terms > 0 or self.n_varying < 2 or self.n_tried >= self.n_wanted:
+            if self.n_terms > 0 or self.n_tried >= self.n_wanted:
                 return -1
+        if self.n_varying < 2:         # there are no sums
+            return -1
         other = self.at + df_below(stream, <uint32_t> (self.n_varying - self.at))
         column = self.varying[other]
         self.varying[other] = self.varying[self.at]
@@ -527,8 +561,8 @@ cdef class ObliqueSplitter(Splitter):
             add_up(self.terms, self.n_terms, &self.data.x, self.rows, node.n, self.values)
         return self.keep_if_better(node, self.values, self.terms, self.n_terms, stream, best)
 
-    cdef int keep_if_better(self, const Node* node, const double* values, const Term* terms, Py_ssize_t n_terms, df_stream* stream,
-                            Split* best) except -1 nogil:
+    cdef int keep_if_better(self, const Node* node, const double* values, const Term* terms, Py_ssize_t n_terms,
+                            df_stream* stream, Split* best) except -1 nogil:
         """Replace `best` if a cut of the sums of some terms is better. IN values : [records] the sums"""
         cdef double before = best.score, lowest = INFINITY, highest = -INFINITY, threshold
         cdef Py_ssize_t i
@@ -552,7 +586,7 @@ cdef class ObliqueSplitter(Splitter):
         self.n_payload_words = HEAD + 3 * n_terms
 
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil:
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, n_drawn = 0
         cdef df_stream stream
         out.feature = -1
         out.score = -1.0
@@ -566,19 +600,21 @@ cdef class ObliqueSplitter(Splitter):
         self.is_first_turn = True
         self.order.open(self.seed, node.key)
         while self.n_tried < self.n_wanted:
-            df_stream_open(&stream, self.seed, df_feature_key(node.key, self.n_tried), DF_PROJECTION)
+            df_stream_open(&stream, self.seed, df_feature_key(node.key, n_drawn), DF_PROJECTION)
+            n_drawn += 1
             self.draw_projection(node, &stream, out)
             if self.n_terms == 0:
                 break
-            if self.n_terms > 1:
+            if self.n_terms > 1:       # what a turn leaves over may be a single column
                 self.try_projection(node, &stream, out)
-            self.n_tried += 1
+                self.n_tried += 1
         self.n_terms = 0
         self.n_tried = self.n_wanted
         while self.next_column(node, &stream, out) >= 0:
             pass
         self.order.close()
         if out.feature >= 0:
+            self.find_means(node)
             (<double*> self.payload)[1] = 1.0 if out.missing_left else 0.0
             out.payload = self.payload
             out.n_payload_words = self.n_payload_words
@@ -591,11 +627,13 @@ cdef class ObliqueSplitter(Splitter):
                        Py_ssize_t n, uint8_t* left) except -1 nogil:
         cdef double[ROWS] sums
         cdef const double* numbers = <const double*> payload
-        cdef double threshold = numbers[0], x
-        cdef bint missing_left = numbers[1] != 0.0
+        cdef double threshold, x
+        cdef bint missing_left
         cdef Py_ssize_t first = 0, i, m
         cdef uint64_t n_codes = <uint64_t> 64 * (n_words - HEAD - 1)
         check_payload(payload, n_words, X)
+        threshold = numbers[0]
+        missing_left = numbers[1] != 0.0
         if threshold != threshold:
             for i in range(n):
                 x = value_at(X, rows[i], <Py_ssize_t> numbers[HEAD])

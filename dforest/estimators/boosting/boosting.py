@@ -1,9 +1,9 @@
 """Gradient boosting: trees that are grown one after the other, each for what those before it leave to be predicted."""
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
 
-from dforest.config import on_host
+from dforest.config import communicator, on_host
 from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.estimators.boosting.base import BoostingEstimator
 from dforest.estimators.boosting.intervals import scores_of_bands
@@ -156,6 +156,12 @@ class HistGradientBoostingRegressor(BoostedNumbers, RegressorScore, BoostingEsti
         if not self._loss.levels:
             return super().score(X, y, sample_weight)
         X, y, sample_weight = map(on_host, read_scored(X, y, sample_weight, given_numbers))
+        y = column_or_1d(y)
+        check_consistent_length(X, y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, y, ensure_non_negative=True)
+            if not sample_weight.any():
+                raise ValueError("Sample weights must contain at least one non-zero number.")
         return self._loss.score(on_host(self.predict(X)), y, sample_weight)
 
     def conformalize(self, X, y, *, offset=None):
@@ -189,6 +195,10 @@ class HistGradientBoostingRegressor(BoostedNumbers, RegressorScore, BoostingEsti
         check_is_fitted(self)
         if X is not None:
             predicted = on_host(self.predict(X, offset=offset))
+        elif communicator().size > 1:
+            raise ValueError(
+                "X=None by several ranks, each of which has predictions out of fold of its own rows; allowed are rows, as X and y"
+            )
         elif not hasattr(self, "oof_prediction_"):
             raise ValueError(
                 "X=None, but fit has held no rows out in turn; allowed are rows that the model was not fitted to, and X=None "
@@ -223,8 +233,8 @@ class HistGradientBoostingRegressor(BoostedNumbers, RegressorScore, BoostingEsti
             if self.quantile is None:
                 raise ValueError('quantile=None with loss="quantile"; allowed are numbers from 0 to 1')
             return Loss(self.loss, float(self.quantile)) if np.ndim(self.quantile) == 0 else Loss.of_levels(self._levels())
-        if np.ndim(self.quantile) > 0 and self.loss == "huber":
-            raise ValueError(f'quantile={self.quantile!r} with loss="huber"; allowed are a number from 0 to 1, and None')
+        if np.ndim(self.quantile) > 0:
+            raise ValueError(f'quantile={self.quantile!r} with loss="{self.loss}"; allowed are a number from 0 to 1, and None')
         if self.loss == "huber":
             return Loss(self.loss, 0.9 if self.quantile is None else float(self.quantile))
         if self.loss == "tweedie":

@@ -156,6 +156,11 @@ class TreeEstimator(TreeModel):
             raise ValueError(
                 f"monotonic_cst is given, but splitter={splitter!r} makes tests of its own; allowed is monotonic_cst=None"
             )
+        if self.n_random_splits > 1 and self.split_axis == "oblique":
+            raise ValueError(
+                f'n_random_splits={self.n_random_splits} with split_axis="oblique", which draws one threshold for each sum; '
+                "allowed is 1"
+            )
         if self.n_random_splits > 1 and not isinstance(splitter, RandomSplitter):
             raise ValueError(
                 f"n_random_splits={self.n_random_splits} needs a splitter that draws thresholds; splitter={self.splitter!r} "
@@ -300,7 +305,7 @@ class TreeEstimator(TreeModel):
         """Raise ValueError if the new trees have tests of another kind than the trees there are."""
         if plan.grown is not None and plan.grown.splitter != own_tests:
             raise ValueError(
-                f"splitter={self.splitter!r}, but warm_start=True goes on with trees "
+                f"splitter={own_tests if own_tests is not None else self.splitter!r}, but warm_start=True goes on with trees "
                 + (f"that have tests by {plan.grown.splitter!r}" if plan.grown.splitter else "that have tests of single features")
             )
 

@@ -6,7 +6,7 @@ from sklearn.base import is_classifier
 from dforest.extras import needed
 from dforest.interchange.conversion.chains import threshold_trees
 from dforest.interchange.conversion.columns import check_own_tests, known_probes, own_numbers, threshold_labels
-from dforest.interchange.conversion.links import check_predicts
+from dforest.interchange.conversion.links import LINKS, check_predicts
 from dforest.interchange.conversion.probes import check_same
 
 
@@ -24,7 +24,7 @@ def to_shap(estimator, verify, encoded=False):
     if baseline is None:
         output, offset = "probability" if is_classifier(estimator) else "raw_value", 0.0
     else:
-        output = "log_odds" if getattr(estimator._loss, "name", None) == "log_loss" else "raw_value"
+        output = "log_odds" if LINKS.get(getattr(estimator._loss, "name", None)) in ("logistic", "share") else "raw_value"
         offset = baseline[0] if len(baseline) == 1 else np.array(baseline)
     model = {
         "trees": [_tree(tree, votes(t)) for t, tree in enumerate(threshold_trees(forest, labels, "shap"))],
