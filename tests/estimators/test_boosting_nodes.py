@@ -29,6 +29,7 @@ def test_importances_are_shares_of_the_twins_gains(loss):
     grown = twin.grow_booster(
         X, targets, loss=loss, n_classes=3 if loss == "multinomial" else 2, max_iter=3, max_leaf_nodes=7, min_samples_leaf=3,
         max_bins=256, quantile=0.3 if loss == "quantile" else None,
+        start=list(model.forest_.objective.baseline) if loss == "focal" else None,
     )  # fmt: skip
     gains = np.zeros(5)
     for trees in grown.rounds:

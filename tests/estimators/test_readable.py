@@ -81,6 +81,8 @@ MODELS = {
 def said_by(model, X, y):
     """All that the methods of a fitted estimator return for some rows, as arrays by name."""
     found = {name: array for name, array in vars(model).items() if name.startswith("oob_") and isinstance(array, np.ndarray)}
+    if hasattr(model, "conformalize"):
+        model.conformalize(X, y)
     for name in filter(lambda name: hasattr(model, name), METHODS):
         arguments = {"predict_quantiles": (X, [0.5]), "score": (X, y), "oob_importance": (X, y)}.get(name, (X,))
         result = getattr(model, name)(*arguments)

@@ -150,7 +150,7 @@ def _random_boosted_fit(loss, n_outputs=False):
 
 # How many of a hundred problems are of a kind, and what makes one from a number: an estimator, X, y, and weights or a dict.
 KINDS = {
-    "forest": (40, device_forests.random_fit),
+    "forest": (29, device_forests.random_fit),
     "forest of several outputs": (10, device_forests.random_fit_of_outputs),
     "labels ordered by trees": (8, _random_ordering_fit),
     "survival": (6, _random_survival_fit),

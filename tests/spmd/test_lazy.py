@@ -24,7 +24,7 @@ LAZY = {
 }  # fmt: skip
 TOLD_OF_TREATMENTS = "CausalForest", "UpliftForestClassifier"
 REFUSED = {
-    "estimate_memory", "fit_predict", "oob_importance", "oob_local_importance", "partial_dependence",
+    "conformalize", "estimate_memory", "fit_predict", "oob_importance", "oob_local_importance", "partial_dependence",
     "permutation_importance", "predict_local_linear", "report", "staged_decision_function", "staged_predict",
     "staged_predict_proba",
 }  # fmt: skip

@@ -168,8 +168,8 @@ cdef class ObliqueSplitter(Splitter):
     >>> from dforest.splitter import ObliqueSplitter
     >>> X, y = load_iris(return_X_y=True)
     >>> forest = RandomForestClassifier(20, splitter=ObliqueSplitter(projection_density=3.0), random_state=0).fit(X, y)
-    >>> forest.score(X, y)
-    1.0
+    >>> forest.score(X, y) > 0.98
+    True
     """
 
     cdef readonly object n_projections

@@ -438,7 +438,7 @@ class _Source:
             function = {"exponential": "model_exp", "share": "model_logistic"}.get(link, "")
             results = [f"{function}({result})" if function else result for result in results]
             if link == "share":
-                yield _LOGISTIC
+                yield self.filled(_LOGISTIC)
         elif link in ("logistic", "logistic_of_twice"):
             body = self.filled(_TWO_CLASSES, ODDS="sums[0]" if link == "logistic" else "2.0 * sums[0]")
             yield self.filled(_LOGISTIC) + self.filled(_PROBABILITIES, DECLARED=self.declared_scores(), BODY=body)
