@@ -255,9 +255,9 @@ PARAMETERS = (
         '{"axis_aligned", "oblique"}',
         "axis_aligned",
         [StrOptions({"axis_aligned", "oblique"})],
-        """What the splits of trees compare with thresholds. "axis_aligned" means single features. "oblique" means weighted sums of a few features too, which are
-        drawn at random at each node; categorical features are tested by themselves alone. The next four parameters say which sums
-        are tried: see `dforest.splitter.ObliqueSplitter`.""",
+        """What the splits of trees compare with thresholds. "axis_aligned" means single features. "oblique" means weighted sums
+        of a few features too, which are drawn at random at each node; categorical features are tested by themselves alone.
+        The next four parameters say which sums are tried: see `dforest.splitter.ObliqueSplitter`.""",
         of=CLASSIFIERS | REGRESSORS,
         group=SPLITS,
     ),

@@ -122,7 +122,8 @@ def members(kind):
     """(name, a function that asks an estimator) for all public methods and properties that don't set anything."""
     y = targets_of(kind)[0]
     for name, member in inspect.getmembers(kind):
-        if name.startswith(("_", "fit", "set_", "conformalize", "get_metadata", "get_params")) or name.removeprefix("to_") in MISSING:
+        sets = name.startswith(("_", "fit", "set_", "conformalize", "get_metadata", "get_params"))
+        if sets or name.removeprefix("to_") in MISSING:
             continue
         if isinstance(member, property):
             yield name, lambda model, name=name: getattr(model, name)
