@@ -144,9 +144,8 @@ def random_fit_of(kind, seed, loss):
         given = {"categorical_features": [0, 1, 2], "max_bins": 400, "min_samples_leaf": 1, "random_state": 0}
         return HistGradientBoostingRegressor(max_iter=4, **given), X, y, None
     model, X, y, weight = random_fit(seed, loss)
-    if np.ndim(getattr(model, "quantile", None)) > 0:
-        pass  # several quantiles of one target are its outputs
-    elif kind == "several outputs" or (kind == "extreme units" and seed % 2):
+    has_levels = np.ndim(getattr(model, "quantile", None)) > 0  # which are the outputs then, of one target
+    if not has_levels and (kind == "several outputs" or (kind == "extreme units" and seed % 2)):
         y = with_outputs(seed, y)
     if kind == "many codes" or (kind == "several outputs" and seed % 2):
         X, y, weight = with_many_codes(seed, model, X, y, weight)

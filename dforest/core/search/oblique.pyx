@@ -539,7 +539,7 @@ cdef class ObliqueSplitter(Splitter):
                 self.n_tried += 1
         self.n_terms = 0
         self.n_tried = self.n_wanted
-        while self.next_column(node, &stream, out) >= 0:
+        while self.is_first_turn and self.next_column(node, &stream, out) >= 0:
             pass
         self.order.close()
         if out.feature >= 0:

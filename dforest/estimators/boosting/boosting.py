@@ -189,8 +189,8 @@ class HistGradientBoostingRegressor(BoostedNumbers, RegressorScore, BoostingEsti
         Raises
         ------
         ValueError
-            If y is not as described, if X is None but there are no predictions out of fold, or if `quantile` is a list without
-            two quantiles that leave equal shares of targets out.
+            If y is not as described, if X is None but there are no predictions out of fold, or only those of the rows of one of
+            several ranks, or if `quantile` is a list without two quantiles that leave equal shares of targets out.
         """
         check_is_fitted(self)
         if X is not None:

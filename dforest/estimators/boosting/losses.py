@@ -242,7 +242,8 @@ class Loss:
         start = baselines(self.name, least, integers, self.n_sums if self.name == "multinomial" else 2, together)
         if has_link and (offset is not None or self.name == "focal"):  # no formula says it
             known = np.zeros((len(y), 1)) if offset is None else offset
-            start = np.zeros(1) if self.name == "focal" else start  # beyond the best one, rare classes hardly draw it back
+            if self.name == "focal":  # from the log odds, steps would lead nowhere: a rare class has next to no Hessian there
+                start = np.zeros(1)
             start = find_intercept(lambda raw: sum_derivatives(*self._derivatives(y, known + raw), weight, together), start)
         return tuple(start.tolist())
 

@@ -84,7 +84,7 @@ BOOSTING_PARAMETERS = (
         greater than the one before, one model predicts them all: y has one column, an iteration grows a tree whose leaves have
         a value for each quantile, by the sum of the losses of all, and `predict` returns a column for each. Predictions of a row
         never cross, as they are put in ascending order. Early stopping is by the mean of the losses. With ``loss="huber"``,
-        `quantile` is the share of rows whose errors count in full; None means 0.9. Other losses ignore it.""",
+        `quantile` is the share of rows whose errors count in full; None means 0.9. Other losses ignore a number.""",
         of=REGRESSOR,
         group=ITERATIONS,
     ),
