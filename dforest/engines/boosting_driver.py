@@ -367,7 +367,7 @@ class BoostingDriver(Driver):
     def _step_limits(self):
         """What the sizes of leaves follow from, beside the learning rate: see `dforest.rules.boosting.newton_values`."""
         loss = self.iterations.problem.loss
-        return self.rules.max_delta_step, loss.is_damped, loss.n_trees_per_iteration
+        return self.rules.max_delta_step, loss.is_damped, loss.n_coupled
 
     def _weighed_values(self, numbers, is_leaf):
         """`_values` of leaves that are quantiles, robust means, or said by the loss.

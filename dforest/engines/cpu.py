@@ -81,7 +81,7 @@ def booster_of(problem, n_threads):
     """The `Booster` that grows the trees of a `BoostingProblem` with at most so many threads, all of them on one tree."""
     return Booster(
         problem.columns, problem.loss.number, problem.y, problem.weight, n_classes=problem.n_sums,
-        parameter=problem.loss.parameters, baseline=np.array(problem.baseline), seed=problem.seed, n_threads=n_threads,
+        one_tree=problem.loss.n_trees_per_iteration == 1, parameter=problem.loss.parameters, baseline=np.array(problem.baseline), seed=problem.seed, n_threads=n_threads,
         n_drawn=problem.n_drawn, n_trees=problem.n_grown, raw=problem.raw, constraints=problem.constraints,
         can_split=problem.can_split, **problem.rules.asdict(),
     )  # fmt: skip

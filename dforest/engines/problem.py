@@ -335,7 +335,7 @@ class BoostingRules:
 class BoostingProblem:
     """All that decides boosted trees.
 
-    In each iteration a tree is grown for each of the loss's sums, or, of several outputs, one tree for all. The trees of an
+    In each iteration a tree is grown for each of the loss's sums, or one tree for all, whose leaves have a value for each. The trees of an
     iteration have the numbers that follow those of the iteration before, and they draw the same rows.
 
     Attributes
@@ -343,7 +343,7 @@ class BoostingProblem:
     columns : sequence of dforest.core.coding.coded_columns.CodedColumn
         The codes of each feature, of one byte.
     y : ndarray of shape (n_own_rows,) or (n_own_rows, n_outputs), dtype float64
-        Targets, or class numbers. Of several outputs, a leaf has a value for each.
+        Targets, or class numbers. Of several outputs, each has a sum.
     weight : ndarray of shape (n_own_rows,), dtype float64, or None
         Positive weights; None means that all are 1.
     loss : dforest.estimators.boosting.losses.Loss or dforest.estimators.boosting.losses.OwnLoss
@@ -419,7 +419,7 @@ class BoostingProblem:
 
     @property
     def objective(self):
-        return (SumObjective if self.y.ndim == 1 else MultiOutputSumObjective)(self.baseline)
+        return (SumObjective if self.loss.n_outputs == 1 else MultiOutputSumObjective)(self.baseline)
 
     @property
     def n_trees_per_iteration(self):

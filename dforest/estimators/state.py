@@ -57,7 +57,7 @@ def check_state(estimator, state):
         raise TypeError(f"best_params_ is {chosen!r}; in a fitted forest it is a dict of chosen parameters")
     if "calibration_" in state:
         check_calibration(state["calibration_"])
-    objective = forest.objective
+    objective, loss = forest.objective, state.get("_loss")
     if "conformal_scores_" in state:
         check_conformal_scores(state["conformal_scores_"], len(bands_of(state["_loss"])))
     if isinstance(estimator, SurvivalTrees):
@@ -74,7 +74,7 @@ def check_state(estimator, state):
     else:
         _check_equal("whether the estimator is a classifier", isinstance(estimator, _WITH_CLASSES), objective.predicts_shares)
         n_classes = objective.n_values
-    if objective.n_outputs > 1:
+    if objective.n_outputs > 1 and (loss is None or loss.n_targets > 1):
         _check_outputs(estimator, state, objective)
     elif isinstance(estimator, _WITH_CLASSES):
         if not isinstance(classes, np.ndarray) or classes.ndim != 1:
@@ -83,7 +83,7 @@ def check_state(estimator, state):
         _check_equal("n_classes_", state.get("n_classes_", n_classes), n_classes)
         if isinstance(estimator, UpliftTrees):
             _check_equal("the number of arms_", len(state.get("arms_", range(n_classes // 2))), n_classes / 2)
-    elif objective.baseline is not None:
+    elif objective.baseline is not None and objective.n_outputs == 1:
         _check_equal("n_trees_per_iteration_", objective.n_sums, 1)
 
 

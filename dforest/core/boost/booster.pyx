@@ -80,8 +80,11 @@ cdef class Booster:
     loss : int or Loss
         Its number: see `dforest.rules.losses.LOSSES`. Or one of one's own, configured.
     y : ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64
-        Targets, or numbers of classes. Of several outputs, a leaf has a value for each; the loss is then not Huber's, nor has it
-        relative weights.
+        Targets, or numbers of classes. Of several outputs, each has a sum; the loss is then not Huber's, nor has it relative
+        weights.
+    one_tree : bool, default=False
+        Whether each iteration has one tree, whose leaves have a value for each sum, and not a tree for each sum. Without it the
+        loss's leaves are Newton steps.
     weight : ndarray of shape (n_rows,), dtype float64, optional
         Positive. None: all are 1.
     n_classes : int, default=2
@@ -128,7 +131,8 @@ cdef class Booster:
         Sizes of the machinery that are not to have their defaults, for tests: see doc/machinery.md.
     """
 
-    def __init__(self, columns, loss, y not None, weight=None, *, int n_classes=2, parameter=0.0, baseline, double learning_rate,
+    def __init__(self, columns, loss, y not None, weight=None, *, int n_classes=2, bint one_tree=False, parameter=0.0, baseline,
+                 double learning_rate,
                  max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian, double l2, max_features, uint64_t seed,
                  int n_threads, n_drawn=None, int64_t n_trees=0, raw=None,
                  double max_delta_step=INFINITY, double colsample_bytree=1.0, double colsample_bylevel=1.0, double l1=0.0,
@@ -140,6 +144,7 @@ cdef class Booster:
         cdef df_loss_facts facts
         cdef Bundles bundles
         cdef int kind
+        cdef bint are_related = True               # a row has one target, which all of its sums are about
         if isinstance(loss, Loss):
             K = loss.n_outputs
             facts.has_constant_hessian = loss.constant_hessian
@@ -151,27 +156,28 @@ cdef class Booster:
             if <unsigned int> self.loss >= DF_N_LOSSES:
                 raise ValueError(f"loss={loss}; allowed are numbers from 0 to {DF_N_LOSSES - 1}, and a Loss")
             facts = df_facts_of_loss(self.loss)
-            K = n_classes if self.loss == DF_MULTINOMIAL_LOSS else targets.shape[0] // n_rows
+            are_related = self.loss == DF_MULTINOMIAL_LOSS
+            K = n_classes if are_related else targets.shape[0] // n_rows
         # Nobody looks at targets there, so that their memory stays untouched.
         self.data = DataView(columns, np.zeros(n_rows, np.int32))
         tuning = tuning or {}
-        if K > 1 and not isinstance(loss, Loss) and self.loss != DF_MULTINOMIAL_LOSS:
+        self.n_sums = <int> K
+        self.n_outputs = self.n_sums if one_tree else 1
+        if self.n_outputs > 1:
             tuning = tuning | {"packed_rows": INFINITY}        # cuts of several outputs are searched without digits
         bundles = Bundles(columns, self.data, min_samples_leaf, n_threads, tuning)
         n_threads = self.threads_for(bundles.n_cells, n_threads, tuning.get("thread_cells", 65536))
         self.chunk = tuning.get("chunk_rows", 8192)
         self.is_wide = tuning.get("wide_packed_sums", False)
-        self.n_sums = <int> K
-        self.n_outputs = 1 if isinstance(loss, Loss) or self.loss == DF_MULTINOMIAL_LOSS else self.n_sums
         self.n_trees_per_iteration = self.n_sums // self.n_outputs
-        if targets.shape[0] != n_rows * self.n_outputs:
+        if targets.shape[0] != n_rows * (1 if are_related else K):
             raise ValueError(f"y has the shape {np.shape(y)}; allowed with this loss are {n_rows} numbers")
         self.is_of_classes = df_is_of_classes(facts.targets)
         self.n_trees = n_trees
         self.seed = seed
         self.fit.loss, self.fit.leaf = self.loss, facts.leaf
         is_damped = facts.targets != DF_FINITE_TARGETS
-        self.fit.limits = df_value_limits_of(learning_rate, max_delta_step, is_damped, self.n_trees_per_iteration)
+        self.fit.limits = df_value_limits_of(learning_rate, max_delta_step, is_damped, self.n_sums if are_related else 1)
         self.fit.l1 = l1
         self.fit.l2 = l2
         self.fit.path_smooth = path_smooth
@@ -451,7 +457,7 @@ cdef class Booster:
             loops.boost.quantise_classes(&self.rows, &self.baseline[0], self.data.n_rows, self.n_sums, begin, end, self.factors,
                                          self.quantised, extent)
         else:
-            for k in range(self.n_outputs):
+            for k in range(self.n_sums):
                 rows = self.rows_of(k)
                 loops.boost.quantise(self.loss, &rows, begin, end, self.factors + 2 * k, self.has_hessian,
                                      self.quantised_of(k), extent + k)

@@ -71,7 +71,9 @@ class HistGradientBoostingClassifier(BoostedClasses, ClassifierScore, BoostingEs
     def _make_loss(self, n_outputs):
         loss, n_classes = instance_of(BoostingLoss, "loss", self.loss), self.n_classes_
         parameter = float(self.focal_gamma) if loss == "focal" else 0.0
-        return (Loss.of_labels if isinstance(n_classes, list) else Loss.of_classes)(loss, n_classes, parameter)
+        if isinstance(n_classes, list):
+            return Loss.of_labels(loss, n_classes, parameter)
+        return Loss.of_classes(loss, n_classes, parameter, self.multi_class)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

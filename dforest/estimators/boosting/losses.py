@@ -52,18 +52,31 @@ class Loss:
     n_sums : int, default=1
         How many raw predictions a row has: one for each class of "multinomial", or for each output, each of which has the loss
         by itself.
+    one_tree : bool, default=False
+        Of several classes, whether an iteration has one tree, whose leaves have a number for each class, and not a tree for each.
+        Of several outputs, and of levels, it always has.
+    one_vs_rest : bool, default=False
+        Whether the loss is that of two classes, each class against all others: a row has one target, its class, and a raw
+        prediction for each class.
     """
 
     name: str
     parameter: float | tuple = 0.0
     n_sums: int = 1
+    one_tree: bool = False
+    one_vs_rest: bool = False
 
     of_groups = False
     has_values = True
 
     @classmethod
-    def of_classes(cls, name, n_classes, parameter=0.0):
+    def of_classes(cls, name, n_classes, parameter=0.0, multi_class="multinomial"):
         """The loss that classifiers call by a name, with its parameter, or one of the user's own.
+
+        Parameters
+        ----------
+        multi_class : {"multinomial", "one_tree", "one_vs_rest"}
+            What becomes of more than two classes.
 
         Raises
         ------
@@ -73,12 +86,16 @@ class Loss:
         if n_classes == 1:  # the probability of the one class is 1, and there is nothing to decrease
             return cls("multinomial")
         if not isinstance(name, str):
-            return OwnLoss(name, n_classes)
+            return OwnLoss(name, n_classes, multi_class == "one_tree")
         if n_classes == 2:
             return cls(name, parameter)
+        if multi_class == "one_vs_rest":
+            return cls(name, parameter, n_classes, one_vs_rest=True)
         if name != "log_loss":
-            raise ValueError(f'loss="{name}" is for two classes, and y has {n_classes}; allowed is loss="log_loss"')
-        return cls("multinomial", 0.0, n_classes)
+            raise ValueError(
+                f'loss="{name}" is for two classes, and y has {n_classes}; allowed are loss="log_loss" and multi_class="one_vs_rest"'
+            )
+        return cls("multinomial", 0.0, n_classes, multi_class == "one_tree")
 
     @classmethod
     def of_labels(cls, name, n_classes, parameter=0.0):
@@ -117,12 +134,23 @@ class Loss:
     @property
     def n_outputs(self):
         """How many outputs a tree has: the numbers of a leaf."""
-        return 1 if self.name == "multinomial" else self.n_sums
+        is_of_each = self.one_vs_rest or self.is_joint and not self.one_tree
+        return 1 if is_of_each else self.n_sums
+
+    @property
+    def is_joint(self):
+        """Whether the derivatives by a raw prediction depend on the row's other ones."""
+        return self.name == "multinomial"
+
+    @property
+    def n_coupled(self):
+        """How many raw predictions of a row take their steps together: see `rules/boost.h`."""
+        return self.n_sums if self.is_joint else 1
 
     @property
     def n_targets(self):
         """How many targets a row has."""
-        return 1 if self.levels else self.n_outputs
+        return 1 if self.levels or self.is_joint or self.one_vs_rest else self.n_sums
 
     @property
     def n_trees_per_iteration(self):
@@ -147,15 +175,17 @@ class Loss:
 
     def of_output(self, output):
         """The loss of one of the outputs, given its number."""
-        return replace(self, parameter=self.levels[output] if self.levels else self.parameter, n_sums=1)
+        return Loss(self.name, self.levels[output] if self.levels else self.parameter)
 
     def targets(self, y):
-        """The target of each output: ndarray of shape (n_rows,) or (n_rows, n_outputs), a view of those of rows."""
-        return np.broadcast_to(y[:, None], (len(y), self.n_sums)) if self.n_targets < self.n_outputs else y
+        """The target of each sum: ndarray of shape (n_rows,) or (n_rows, n_sums); of levels a view of those of rows."""
+        if self.one_vs_rest:
+            return (y[:, None] == np.arange(self.n_sums)).astype(np.float64)
+        return np.broadcast_to(y[:, None], (len(y), self.n_sums)) if self.levels else y
 
     def _columns(self, *arrays):
-        """Arrays of shape (n_rows,) or (n_rows, n_outputs) output by output, each contiguous."""
-        return [np.ascontiguousarray(array.reshape(len(array), self.n_outputs).T) for array in arrays]
+        """Arrays of shape (n_rows,) or (n_rows, n_sums) sum by sum, each contiguous."""
+        return [np.ascontiguousarray(array.reshape(len(array), self.n_sums).T) for array in arrays]
 
     @property
     def facts(self):
@@ -169,7 +199,7 @@ class Loss:
 
     def __str__(self):
         told = ", ".join(map(str, self.levels)) if self.levels else self.parameter
-        return self.name + (f" of {told}" if told else "")
+        return self.name + (f" of {told}" if told else "") + " of each class against the rest" * self.one_vs_rest
 
     def check_targets(self, y, is_trained_on=True):
         """Raise ValueError if there are targets that the loss does not allow.
@@ -228,8 +258,8 @@ class Loss:
             One for each sum: see `dforest.rules.losses.baselines`; where leaves are robust means, it is the median. With offsets
             they lose least beside these.
         """
-        if self.levels or self.n_outputs > 1:
-            own = [None] * self.n_outputs if offset is None else np.split(offset, self.n_outputs, axis=1)
+        if self.levels or self.n_sums > 1 and not self.is_joint:
+            own = [None] * self.n_sums if offset is None else np.split(offset, self.n_sums, axis=1)
             y = self._columns(self.targets(y))[0]
             return sum((self.of_output(k).baseline(y[k], weight, ranks, part) for k, part in enumerate(own)), ())
         of_leaves = relative_weights(y, weight) if self.facts.leaf == "relative" else weight
@@ -239,7 +269,7 @@ class Loss:
         least = y if offset is None or has_link else y - offset[:, 0]
         if LOSSES[self.name].leaf != "newton":
             return (quantile_of_all(least, self.parameter if self.name == "quantile" else 0.5, integers, ranks),)
-        start = baselines(self.name, least, integers, self.n_sums if self.name == "multinomial" else 2, together)
+        start = baselines(self.name, least, integers, self.n_sums if self.is_joint else 2, together)
         if has_link and (offset is not None or self.name == "focal"):  # no formula says it
             known = np.zeros((len(y), 1)) if offset is None else offset
             if self.name == "focal":  # from the log odds, steps would lead nowhere: a rare class has next to no Hessian there
@@ -250,15 +280,15 @@ class Loss:
     def derivatives(self, y, baseline, offset=None):
         """See `OwnLoss.derivatives`. For "huber", `parameter` must be delta: see `at_start`."""
         raw = np.tile(np.array(baseline), (len(y), 1)) if offset is None else offset + baseline
-        if self.n_outputs == 1 and not self.levels:
+        if self.is_joint or self.n_sums == 1:
             return self._derivatives(y, raw)
         y = self._columns(self.targets(y))[0]
-        found = [self.of_output(k)._derivatives(y[k], raw[:, [k]]) for k in range(self.n_outputs)]
+        found = [self.of_output(k)._derivatives(y[k], raw[:, [k]]) for k in range(self.n_sums)]
         return tuple(np.column_stack(parts) for parts in zip(*found, strict=True))
 
     def _derivatives(self, y, raw):
         """The first and second derivatives of rows: two ndarrays of shape (n_rows, n_sums)."""
-        if self.name == "multinomial":
+        if self.is_joint:
             return class_derivatives(raw, y.astype(np.int64))
         return tuple(part[:, None] for part in derivatives(self.name, raw[:, 0].copy(), y, self.parameter))
 
@@ -286,20 +316,23 @@ class Loss:
         -------
         ndarray of shape (n_rows,), dtype float64
             The mean, the median or a quantile, or the probability of class 1; of more than two classes the probabilities of
-            all, shape (n_rows, n_classes), and so of one class; of several outputs, shape (n_rows, n_outputs). Of levels, raw
+            all, shape (n_rows, n_classes), and so of one class, where those of each class against the rest are divided by their
+            sum; of several outputs, shape (n_rows, n_outputs). Of levels, raw
             predictions are put in ascending order, row by row: the sum of the levels' losses is never greater for that, as it
             is linear in the predictions but for a term that all levels have in common.
         """
         if self.levels:
             return np.sort(raw, axis=1)
-        if self.name == "multinomial":
+        if self.is_joint:
             return class_predictions(raw, n_threads)
         found = [predictions(self.name, column, n_threads=n_threads) for column in self._columns(raw)[0]]
-        return found[0] if self.n_outputs == 1 else np.column_stack(found)
+        if self.one_vs_rest:
+            return _shares(found)
+        return found[0] if self.n_sums == 1 else np.column_stack(found)
 
     def probabilities(self, raw, n_threads=1):
         """The probabilities of classes, given raw predictions as `predict` takes them: ndarray of shape (n_rows, n_classes)."""
-        if self.name == "multinomial":
+        if self.is_joint or self.one_vs_rest:
             return self.predict(raw, n_threads)
         # Neither is 1 less the other, which would lose digits.
         return np.column_stack([self.predict(-raw, n_threads), self.predict(raw, n_threads)])
@@ -307,12 +340,12 @@ class Loss:
     def values(self, raw, y):
         """The loss of each row, given raw predictions as `predict` takes them: ndarray of shape (n_rows,), dtype float64.
 
-        Of several outputs it is the sum of theirs, and of levels the mean, by what `predict` makes of raw predictions. For
-        "huber", `parameter` must be delta: see `at_start`.
+        Of several outputs, and of classes against the rest, it is the sum of theirs, and of levels the mean, by what `predict`
+        makes of raw predictions. For "huber", `parameter` must be delta: see `at_start`.
         """
-        if self.name == "multinomial":
+        if self.is_joint:
             return class_values(raw, y.astype(np.int64))
-        raw, y = (self.predict(raw), self.targets(y)) if self.levels else (raw, y)
+        raw, y = self.predict(raw) if self.levels else raw, self.targets(y)
         given, total = self._columns(raw, y), np.zeros(len(raw))
         for parameter, *columns in zip(self.parameters.tolist(), *given, strict=True):
             total += values(self.name, *columns, parameter)
@@ -341,6 +374,15 @@ class Loss:
         return 1.0 - found / of_constants
 
 
+def _shares(columns):
+    """What the numbers of rows, from 0 to 1, are of their sums: ndarray of shape (n_rows, n_columns), dtype float64.
+
+    Of a row whose numbers are all 0, all shares are equal. Sums are in the order of columns.
+    """
+    total = sum(columns[1:], columns[0])
+    return np.column_stack([np.divide(column, total, out=np.full_like(column, 1 / len(columns)), where=total > 0) for column in columns])
+
+
 @dataclass(frozen=True)
 class OwnLoss:
     """A loss of the user's own, by value: what `Loss` is for the others.
@@ -350,17 +392,20 @@ class OwnLoss:
     loss : dforest.core.boost.loss.Loss
     n_classes : int, default=0
         0: regression.
+    one_tree : bool, default=False
+        As of `Loss`, where a row has several raw predictions.
     """
 
     loss: object
     n_classes: int = 0
+    one_tree: bool = False
 
     def __post_init__(self):
         # What becomes of the user's object later makes no difference; nor does it keep what it was configured for.
         object.__setattr__(self, "loss", self.loss.configured(self.n_classes))
 
     def __reduce__(self):
-        return OwnLoss, (self.loss, self.n_classes)
+        return OwnLoss, (self.loss, self.n_classes, self.one_tree)
 
     @property
     def facts(self):
@@ -373,7 +418,17 @@ class OwnLoss:
         """The loss, in place of a number."""
         return self.loss
 
-    n_outputs, n_targets, levels, is_damped = 1, 1, None, False
+    n_targets, levels, is_damped, one_vs_rest = 1, None, False, False
+
+    @property
+    def n_outputs(self):
+        """See `Loss.n_outputs`."""
+        return self.n_sums if self.one_tree else 1
+
+    @property
+    def n_coupled(self):
+        """See `Loss.n_coupled`."""
+        return self.n_sums
 
     @property
     def name(self):
@@ -387,16 +442,18 @@ class OwnLoss:
 
     def bound(self, groups):
         """See `Loss.bound`. groups : ndarray of shape (n_rows,), dtype int64, or None"""
-        return OwnLoss(self.loss.bound(GroupedRows(groups)), self.n_classes) if self.of_groups and groups is not None else self
+        if groups is None or not self.of_groups:
+            return self
+        return replace(self, loss=self.loss.bound(GroupedRows(groups)))
 
     def of_some(self, chosen):
         """See `Loss.of_some`."""
         groups = self.loss.groups
-        return self if groups is None else OwnLoss(self.loss.bound(groups.of_some(chosen)), self.n_classes)
+        return self if groups is None else replace(self, loss=self.loss.bound(groups.of_some(chosen)))
 
     @property
     def n_sums(self):
-        return self.n_classes if self.n_classes > 2 else 1
+        return self.loss.n_outputs
 
     @property
     def parameters(self):
@@ -409,7 +466,7 @@ class OwnLoss:
 
     @property
     def n_trees_per_iteration(self):
-        return self.n_sums
+        return self.n_sums // self.n_outputs
 
     def check_targets(self, y, is_trained_on=True):
         """See `Loss.check_targets`."""

@@ -27,10 +27,11 @@ BOOSTING_PARAMETERS = (
         "log_loss",
         [Names("log_loss", "exponential", "focal"), Loss, SubclassOf(Loss, "dforest.loss")],
         """Loss that the trees are to decrease. "log_loss" is minus the logarithm of the probability of a row's class; with
-        more than two classes, each iteration grows a tree for each class. "exponential" is the loss of AdaBoost, for two classes:
+        more than two classes, `multi_class` says what trees do. "exponential" is the loss of AdaBoost, for two classes:
         with the raw prediction F, it is exp(-F) for rows of the second class and exp(F) for others. "focal" is the log
         loss, for two classes, times (1 - p) to the power of `focal_gamma`, where p is the probability of a row's class: rows that
-        are well told count less. An object, or a class, of `dforest.loss` is a loss of your own.""",
+        are well told count less. Of more than two classes, the last two are for ``multi_class="one_vs_rest"``. An object, or a class,
+        of `dforest.loss` is a loss of your own.""",
         of=CLASSIFIER,
         by_position=True,
         group=ITERATIONS,
@@ -89,6 +90,20 @@ BOOSTING_PARAMETERS = (
         group=ITERATIONS,
     ),
     Parameter(
+        "multi_class",
+        '{"multinomial", "one_tree", "one_vs_rest"}',
+        "multinomial",
+        [StrOptions({"multinomial", "one_tree", "one_vs_rest"})],
+        """How more than two classes are told apart. "multinomial" is the log loss of all classes together, and an iteration grows
+        a tree for each class. "one_tree" is the same loss, but an iteration grows a single tree, whose leaves have a value for
+        each class and whose splits have the gains of all classes added up: a model of many classes takes far less room and
+        predicts faster, and needs more leaves in a tree or more iterations to be as good. "one_vs_rest" has, for each class, a
+        tree in an iteration that tells it from all others by the `loss` of two classes; the probabilities of the classes are
+        then divided by their sum.""",
+        of=CLASSIFIER,
+        group=ITERATIONS,
+    ),
+    Parameter(
         "power",
         "float",
         1.5,
@@ -136,7 +151,7 @@ BOOSTING_PARAMETERS = (
         "auto",
         [Interval(Integral, 1, MAX_TREES, closed="both"), StrOptions({"auto"})],
         """Largest number of iterations, from 1 to 2**32 - 1. An iteration grows one tree or, for more than two classes, one
-        tree for each class. "auto" means 1,000, or 500 if an iteration has six trees or more, of which early stopping takes
+        tree for each class, as `multi_class` says. "auto" means 1,000, or 500 if an iteration has six trees or more, of which early stopping takes
         the best number; without early stopping, and with ``defaults="scikit-learn"``, it means 100.""",
         of=BOOSTING,
         group=ITERATIONS,
