@@ -142,6 +142,7 @@ def random_problem(seed, loss):
         min_samples_category=int(rng.choice([10, 1, 25])),
         path_smooth=float(rng.choice([0.0, 0.0, 0.5, 20.0])),
         offset=rng.standard_normal((n, 3 if loss == "multinomial" else 1)) if rng.random() < 0.3 else None,
+        one_tree=None if loss != "multinomial" else bool(rng.random() < 0.5),
     ))  # fmt: skip
 
 
@@ -166,6 +167,8 @@ def make_booster(problem, baselines, n_threads=1, loops=None, more=MappingProxyT
         del given[name]
     constraints = constraints_of(given.pop("monotonic"), given.pop("interactions"), len(columns))
     can = can_split(columns)
+    one_tree = given.pop("one_tree", None)
+    given["one_tree"] = np.ndim(problem.y) == 2 if one_tree is None else one_tree
     tuning = {"thread_cells": 0} | tuning
     return Booster(columns, LOSSES[loss].number, problem.y, weight, l2=given.pop("l2_regularization"),
                    l1=given.pop("l1_regularization", 0.0), parameter=parameters[names.get(loss, "quantile")],
@@ -282,6 +285,8 @@ def test_models_of_several_outputs_are_those_of_the_twin(loss, seed, is_constrai
         "offset": rng.standard_normal((n, n_outputs)) if rng.random() < 0.3 else None,
     })  # fmt: skip
     assert_equal_models(problem._replace(y=y))
+    if LOSSES[loss].leaf == "newton":  # a tree for each, as that of a class against the rest
+        assert_equal_models(problem._replace(y=y, parameters=problem.parameters | {"one_tree": False}))
     weight = weights_of_many_magnitudes(rng, np.nan_to_num(problem.X[:, 0]))
     problem.parameters.update({"sample_weight": weight, "min_hessian": 0.0, "min_samples_leaf": 1, "max_depth": None})
     assert_equal_models(problem._replace(y=y))

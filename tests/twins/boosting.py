@@ -144,7 +144,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                  sample_weight=None, words=None, seed=0, n_categories=None, ordinal=None, monotonic=None, interactions=None,
                  n_drawn=None, max_delta_step=math.inf, power=1.5, offset=None, colsample_bytree=1.0, colsample_bylevel=1.0,
                  l1_regularization=0.0, path_smooth=0.0, categorical_smoothing=10.0, min_samples_category=10, start=None,
-                 fair_c=1.0, focal_gamma=2.0):
+                 fair_c=1.0, focal_gamma=2.0, one_tree=None):
     """Train a booster.
 
     Parameters
@@ -154,7 +154,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     y : sequence of length n_rows, or ndarray of shape (n_rows, n_outputs)
         Targets, or class numbers. With several outputs the loss is neither "huber" nor "mape".
     loss : str or object
-        As `losses.h` names them; "multinomial" grows a tree for each class in a round. An object has methods and attributes as
+        As `losses.h` names them. An object has methods and attributes as
         `dforest.loss.PythonLoss` describes them.
     n_classes : int
         Of classification.
@@ -198,6 +198,9 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         How categories are ordered.
     start : list of float, optional
         What raw predictions begin with. None means what would lose least without offsets; "focal" needs it.
+    one_tree : bool, optional
+        Whether a round grows one tree, whose leaves have a value for each raw prediction of a row, and not a tree for each. None
+        means that it does if y has several columns.
 
     Returns
     -------
@@ -207,7 +210,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     own = None if isinstance(loss, str) else loss
     if np.ndim(quantile) > 0:
         y = np.column_stack([y] * len(quantile))
-    has_vectors = np.ndim(y) == 2
+    has_vectors = np.ndim(y) == 2 if one_tree is None else one_tree
     columns_of_y = np.reshape(y, (n_rows, -1)).T.astype(float).tolist()
     y = [int(v) for v in y] if loss == "multinomial" else columns_of_y[0]
     if quantile is None:
@@ -228,7 +231,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         leaf_weight, leaf_weights = integer_weights(relative_weights)[0].tolist(), Weights(relative_weights, n_rows)
     if own is None:
         is_constant, is_refitted = loss in CONSTANT_HESSIAN, loss in BY_QUANTILE
-        if start is None and has_vectors:
+        if start is None and len(columns_of_y) > 1:
             of_outputs = zip(columns_of_y, np.broadcast_to(quantile, len(columns_of_y)).tolist(), strict=True)
             start = [baselines(loss, column, weight, n_classes, level)[0] for column, level in of_outputs]
         elif start is None:
@@ -238,7 +241,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         given_weight = None if sample_weight is None else np.array(sample_weight)
         start = np.atleast_1d(own.fit_intercept_only(np.array(y), given_weight)).tolist()
     n_outputs, n_trees = len(start), 1 if has_vectors else len(start)
-    values = ValueLimits(learning_rate, max_delta_step, own is None and not is_constant, n_trees)
+    values = ValueLimits(learning_rate, max_delta_step, own is None and not is_constant, n_outputs if loss == "multinomial" else 1)
     sums = [[0.0] * n_outputs for _ in range(n_rows)] if offset is None else offset.tolist()
     rounds, kinds = [], []
     for number in range(max_iter):
