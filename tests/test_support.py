@@ -185,6 +185,15 @@ def asked(feature, kind, folder):
         of_any = [loss for loss in REGRESSION if loss != "cross_entropy"]  # which takes shares alone
         parameters = [{"loss": loss, "quantile": 0.7 if loss == "quantile" else None} for loss in of_any]
         given["y"] = np.exp(Y)
+    elif feature in ("classes in one tree", "classes against the rest"):
+        way = "one_tree" if feature == "classes in one tree" else "one_vs_rest"
+        given["y"], name = CLASSES, classifier
+        parameters = [{"multi_class": way, "subsample": 0.7, "categorical_features": [2]}, {"multi_class": way, **STOPS}]
+    elif feature == "many classes in one tree":
+        given["y"], name, parameters = np.arange(N) % 22, classifier, [{"multi_class": "one_tree"}]
+    elif feature == "rows by chance":
+        parameters = [{"sampling": "mvs", "subsample": 0.5, **chosen} for chosen in ({}, {"loss": "poisson"}, STOPS)]
+        given["y"] = np.exp(Y)
     elif feature == "path smoothing":
         parameters = [{"path_smooth": 20.0, "loss": loss, "monotonic_cst": cst} for loss in ("squared_error", "absolute_error")
                       for cst in (None, [1, 0, 0, -1])]  # fmt: skip
@@ -257,6 +266,9 @@ def asked(feature, kind, folder):
             "dforest's defaults": [{"defaults": "dforest", "max_iter": "auto", "learning_rate": 0.5, "max_leaf_nodes": 4}],
             "refit, warm start": [{"early_stopping": True, "warm_start": True, **chosen}
                                   for chosen in ({"refit": True}, {"validation_folds": 3})],
+            "column costs": [{"feature_costs": [0, 5.0, 0, 1e9]},
+                             {"monotone_penalty": 2.0, "monotonic_cst": [1, 0, 0, -1], "feature_costs": {1: 3}}],
+            "least gain": [{"min_gain_to_split": 0.5, "max_leaf_nodes": 9}],
             "own loss": [{"loss": OwnSquares()}, {"loss": OwnSquares(is_constant=True)}],
             "own leaves": [{"loss": OwnLeaves()}, {"loss": OwnLeaves(), "monotonic_cst": [1, 0, 0, -1], "subsample": 0.7}],
             "own intercept": [{"loss": OwnIntercept()}, {"loss": OwnRange()}],

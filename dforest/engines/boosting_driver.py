@@ -225,8 +225,10 @@ class BoostingDriver(Driver):
             for number, subset in zip(searched.tolist(), found, strict=True):
                 subsets[number] = subset
             gains[searched] = self._gains(cuts[searched], narrow[searched])
+        units = boosting.units_of_scores(narrow)
+        gains = boosting.enough_gains(gains, units, self.weights.unit, rules.min_gain)
         cuts["feature"][gains <= 0.0] = -1
-        found = {"parent": parents, "cut": cuts, "subset": subsets, "score": gains, "unit": boosting.units_of_scores(narrow)}
+        found = {"parent": parents, "cut": cuts, "subset": subsets, "score": gains, "unit": units}
         return {**found, "exponents": exponents, "reference": reference, "bounds": bounds, "midpoints": midpoints}
 
     def _bounds(self, n, parents):

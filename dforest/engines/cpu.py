@@ -3,6 +3,7 @@
 import numpy as np
 
 from dforest.core.boost.booster import Booster
+from dforest.core.boost.preferences import Preferences
 from dforest.core.data import DataView
 from dforest.core.grow.trainer import Trainer
 from dforest.engines.base import BoostingSession, Engine, GrownTree, Session, leaves_of_rows
@@ -79,9 +80,16 @@ class CpuSession(Session):
 
 def booster_of(problem, n_threads):
     """The `Booster` that grows the trees of a `BoostingProblem` with at most so many threads, all of them on one tree."""
+    constraints = problem.constraints
+    preferences = None
+    if constraints.has_preferences:
+        preferences = Preferences(
+            len(problem.columns), constraints.costs, constraints.monotone_penalty, constraints.directions, problem.used,
+            constraints.origins,
+        )  # fmt: skip
     return Booster(
         problem.columns, problem.loss.number, problem.y, problem.weight, n_classes=problem.n_sums,
-        one_tree=problem.loss.n_trees_per_iteration == 1, parameter=problem.loss.parameters, baseline=np.array(problem.baseline), seed=problem.seed, n_threads=n_threads,
-        n_drawn=problem.n_drawn, n_trees=problem.n_grown, raw=problem.raw, constraints=problem.constraints,
-        can_split=problem.can_split, **problem.rules.asdict(),
+        one_tree=problem.loss.n_trees_per_iteration == 1, n_directions=problem.loss.n_directions, parameter=problem.loss.parameters, baseline=np.array(problem.baseline), seed=problem.seed, n_threads=n_threads,
+        n_drawn=problem.n_drawn, by_chance=problem.by_chance, n_trees=problem.n_grown, raw=problem.raw, constraints=constraints,
+        preferences=preferences, can_split=problem.can_split, **problem.rules.asdict(),
     )  # fmt: skip

@@ -301,6 +301,8 @@ class BoostingRules:
         By how much a leaf's sum of gradients is brought closer to 0.
     path_smooth : float, default=0.0
         How many rows have half of the say in the value of a node; the rest is the value of the node above.
+    min_gain : float, default=0.0
+        Least gain of a split, in units of the loss.
     categorical_smoothing : float, default=10.0
         What is added to a category's sum of Hessians, as categories are ordered.
     min_samples_category : int, default=10
@@ -319,6 +321,7 @@ class BoostingRules:
     colsample_bylevel: float = 1.0
     l1: float = 0.0
     path_smooth: float = 0.0
+    min_gain: float = 0.0
     categorical_smoothing: float = 10.0
     min_samples_category: int = 10
 
@@ -370,6 +373,10 @@ class BoostingProblem:
         Which of the training rows these are, if ranks have some each. None means that these are all rows.
     statistics : dforest.estimators.boosting.statistics.LabelStatistics or None
         What the last columns are, if they are no columns of X, but statistics of labels.
+    by_chance : bool, default=False
+        Whether rows are drawn by chances of their own (`rules/chances.h`), about n_drawn of them.
+    used : ndarray of shape (n_columns,), dtype bool, or None
+        Which columns the trees that there are test; None: there are none.
     """
 
     columns: Sequence
@@ -387,6 +394,8 @@ class BoostingProblem:
     raw: np.ndarray | None = None
     share: RowShare | None = None
     statistics: object = None
+    by_chance: bool = False
+    used: np.ndarray | None = None
     after_tree = None  # what `Problem` says of it: rows' predictions are known before a step could change a tree
 
     @property

@@ -113,6 +113,25 @@ def _label_order_and(name, without):
     return said
 
 
+def _sketch(fit):
+    estimator = fit.estimator
+    if getattr(estimator, "multi_class", None) != "one_tree" or fit.n_outputs is None or estimator._loss.n_directions == 0:
+        return None
+    return f'multi_class="one_tree" with {estimator._loss.n_sums} classes'
+
+
+def _chances(fit):
+    return 'sampling="mvs"' if fit.estimator.sampling == "mvs" and fit.estimator.subsample < 1.0 else None
+
+
+def _preferences(fit):
+    estimator = fit.estimator
+    given = [] if estimator.feature_costs is None else [f"feature_costs={estimator.feature_costs!r:.100}"]
+    if estimator.monotone_penalty > 0 and estimator.monotonic_cst is not None:
+        given.append(f"monotone_penalty={estimator.monotone_penalty}")
+    return " and ".join(given) or None
+
+
 def _survival(fit):
     return f"{type(fit.estimator).__name__}, for survival times," if isinstance(fit.estimator, SurvivalTrees) else None
 
@@ -290,6 +309,12 @@ FEATURES = {
     "label order, interaction": Feature('`categorical_split="order"`, with interaction constraints',
                                         _label_order_and("interaction_cst", None), (BOOSTING,)),
     "dforest's defaults": Feature('`defaults="dforest"`', kinds=(BOOSTING,)),
+    "classes in one tree": Feature('one tree for all classes: `multi_class="one_tree"`', kinds=(BOOSTING,)),
+    "many classes in one tree": Feature("one tree for more than 20 classes", _sketch, (BOOSTING,)),
+    "classes against the rest": Feature('each class against the rest: `multi_class="one_vs_rest"`', kinds=(BOOSTING,)),
+    "rows by chance": Feature('rows drawn by their gradients: `sampling="mvs"`', _chances, (BOOSTING,)),
+    "column costs": Feature("`feature_costs`, `monotone_penalty`", _preferences, (BOOSTING,)),
+    "least gain": Feature("`min_gain_to_split`", kinds=(BOOSTING,)),
     "path smoothing": Feature("`path_smooth`", kinds=(BOOSTING,)),
     "losses": Feature("all losses", kinds=(BOOSTING,)),
     "quantiles": Feature("several quantiles: `quantile` as a list", kinds=(BOOSTING,)),
@@ -315,6 +340,11 @@ REFUSALS = [
     Refusal("several thresholds", (DEVICE,), "one threshold is drawn for each feature there", "1", FORESTS),
     Refusal("oblique", (DEVICE,), "sums of features are no code for kernels", 'split_axis="axis_aligned"', FORESTS),
     Refusal("regularised gains", (DEVICE,), "the features that are used above a node are not known there", "1", FORESTS),
+    Refusal("many classes in one tree", (DEVICE, RANKS), "sketches of gradients are made by the processor of one process",
+            'multi_class="multinomial"', (BOOSTING,)),
+    Refusal("column costs", (DEVICE, RANKS), "splits are compared by their gains alone there", "None, and 0", (BOOSTING,)),
+    Refusal("rows by chance", (DEVICE, RANKS), "rows are drawn there before their gradients are known", 'sampling="uniform"',
+            (BOOSTING,)),
     Refusal("isolation", (DEVICE,), "the length of a path is no code for kernels", "RandomTreesEmbedding, for random trees",
             FORESTS),
     Refusal("uplift", (DEVICE,), "divergences of arms are no code for kernels", "estimators for classes or numbers",

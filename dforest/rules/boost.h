@@ -311,6 +311,11 @@ static inline int32_t df_unit_of_scores(int32_t gradient_exponent, int32_t hessi
 /* A gain in units of the loss; unit : the exponent of the unit of scores */
 static inline double df_absolute_gain(double gain, int32_t unit, double weight_unit) { return ldexp(weight_unit * gain, unit); }
 
+/* Whether a gain is enough for a split. min_gain : in units of the loss */
+static inline int df_gains_enough(double gain, int32_t unit, double weight_unit, double min_gain) {
+    return gain > 0.0 && !(df_absolute_gain(gain, unit, weight_unit) < min_gain);
+}
+
 /* Where missing values and categories go that a node has none of: to the side of more rows, right of equal ones. */
 static inline int df_unseen_goes_left(int64_t n_left, int64_t n_right) { return n_left > n_right; }
 

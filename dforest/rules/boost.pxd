@@ -47,6 +47,7 @@ cdef extern from "rules/boost.h" nogil:
     int32_t df_unit_of_scores(int32_t gradient_exponent, int32_t hessian_exponent)
     double df_category_key(double gradient, double hessian, double smoothing)
     double df_absolute_gain(double gain, int32_t unit, double weight_unit)
+    bint df_gains_enough(double gain, int32_t unit, double weight_unit, double min_gain)
     bint df_unseen_goes_left(int64_t n_left, int64_t n_right)
     double df_limited_value(const df_value_limits* limits, double step, double value)
     double df_newton_value(const df_value_limits* limits, df_gradient_sums sums, double l1, double l2)

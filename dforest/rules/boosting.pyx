@@ -10,7 +10,7 @@ import numpy as np
 
 from dforest.rules.boost cimport (
     DF_GRADIENT_BITS, DF_LEAF_TAIL_BITS, DF_SPILL, DF_TAIL_BITS, DF_WEIGHTED_SPILL, df_absolute_gain, df_between_values,
-    df_boost_limits, df_boost_limits_of, df_both_gradient_sums, df_choose_packing, df_ends_at_quantile, df_gain_of_score,
+    df_boost_limits, df_boost_limits_of, df_both_gradient_sums, df_choose_packing, df_ends_at_quantile, df_gain_of_score, df_gains_enough,
     df_gradient_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_far_below, df_is_light, df_limited_value,
     df_newton_value, df_packing, df_reaches_quantile, df_takes_times, df_unit_of_scores, df_value_limits, df_value_limits_of,
 )
@@ -73,6 +73,23 @@ def choose_packing(bint has_hessian, bint is_weighted, const int64_t[::1] extent
     """
     cdef df_packing kind = df_choose_packing(not has_hessian, is_weighted, is_wide or has_heavy_tail(extent, total))
     return Words(int(kind), quantised, (quantised[0] - df_gradient_shift(kind), quantised[1] - df_hessian_shift(kind)))
+
+
+def enough_gains(const double[::1] gains not None, const int32_t[::1] units not None, double weight_unit, double min_gain):
+    """Nodes' gains that are enough for splits, and 0 in place of the others: ndarray of shape (n_nodes,), dtype float64.
+
+    Parameters
+    ----------
+    gains : ndarray of shape (n_nodes,), dtype float64
+        In units of 2 to the power of `units`.
+    units : ndarray of shape (n_nodes,), dtype int32
+    weight_unit : float
+        The weight that an integer weight of 1 stands for.
+    min_gain : float
+        In units of the loss.
+    """
+    return np.array([gains[i] if df_gains_enough(gains[i], units[i], weight_unit, min_gain) else 0.0
+                     for i in range(gains.shape[0])])
 
 
 def gains(const double[:] scores not None, const int64_t[:] gradient not None, const int64_t[:] hessian not None, double l1,

@@ -35,6 +35,8 @@ enum {
     DF_LABEL_ORDER = 8,     /* which rows order labels; key: the row's number */
     DF_HONEST_HALF = 9,     /* which rows of a block choose the splits of an honest tree; key: the block's number */
     DF_PROJECTION = 10,     /* columns and weights of a projection, and its random threshold; key: df_feature_key of its number */
+    DF_SKETCH = 11,         /* the signs that sums have along the directions of a sketch; key: the sum's number */
+    DF_CHANCE = 12,         /* which rows of a block boosting draws, each by a chance of its own; key: the block's number */
     DF_CUSTOM = 64          /* from here on: whatever user-defined splitters draw */
 };
 

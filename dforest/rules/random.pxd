@@ -13,6 +13,8 @@ cdef extern from "rules/random.h" nogil:
         DF_SUBSAMPLE_SHARE
         DF_SUBSAMPLE_DRAW
         DF_PROJECTION
+        DF_SKETCH
+        DF_CHANCE
         DF_CUSTOM
         DF_BLOCK
     const uint64_t DF_ROOT_KEY

@@ -15,6 +15,7 @@ from twins.boosting import flatten, grow_booster, predict_raw
 from dforest.core import loops
 from dforest.core.boost.booster import Booster
 from dforest.core.boost.constraints import Constraints
+from dforest.core.boost.preferences import Preferences
 from dforest.core.boost.tried_columns import can_split
 from dforest.core.coding import code_columns
 from dforest.core.integer_weights import integer_weights
@@ -141,6 +142,9 @@ def random_problem(seed, loss):
         categorical_smoothing=float(rng.choice([10.0, 0.5, 100.0])),
         min_samples_category=int(rng.choice([10, 1, 25])),
         path_smooth=float(rng.choice([0.0, 0.0, 0.5, 20.0])),
+        monotone_penalty=float(rng.choice([0.0, 0.0, 0.5, 2.5])),
+        feature_costs=None if rng.random() < 0.7 else rng.choice([0.0, 0.1, 3.0], p).tolist(),
+        min_gain=float(rng.choice([0.0, 0.0, 0.0, 0.05, 1.0, 1e30])),
         offset=rng.standard_normal((n, 3 if loss == "multinomial" else 1)) if rng.random() < 0.3 else None,
         one_tree=None if loss != "multinomial" else bool(rng.random() < 0.5),
     ))  # fmt: skip
@@ -166,6 +170,10 @@ def make_booster(problem, baselines, n_threads=1, loops=None, more=MappingProxyT
     for name in ("max_bins", "n_categories", "ordinal"):
         del given[name]
     constraints = constraints_of(given.pop("monotonic"), given.pop("interactions"), len(columns))
+    costs, penalty = given.pop("feature_costs", None), given.pop("monotone_penalty", 0.0)
+    constraints = constraints._replace(costs=costs, monotone_penalty=penalty)
+    if constraints.has_preferences:
+        given["preferences"] = Preferences(len(columns), costs, penalty, constraints.directions)
     can = can_split(columns)
     one_tree = given.pop("one_tree", None)
     given["one_tree"] = np.ndim(problem.y) == 2 if one_tree is None else one_tree
@@ -291,6 +299,39 @@ def test_models_of_several_outputs_are_those_of_the_twin(loss, seed, is_constrai
     problem.parameters.update({"sample_weight": weight, "min_hessian": 0.0, "min_samples_leaf": 1, "max_depth": None})
     assert_equal_models(problem._replace(y=y))
     problem.parameters.update({"sample_weight": None, "min_hessian": 30.0})  # which some outputs lack on a side, and others have
+    assert_equal_models(problem._replace(y=y))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("loss", [loss for loss in LOSSES if LOSSES[loss].leaf == "newton"])
+def test_models_of_rows_drawn_by_chance_are_those_of_the_twin(loss, seed):
+    problem = random_problem([700 + seed, LOSSES[loss].number], loss)
+    rng, n = np.random.default_rng(seed), len(problem.y)
+    problem.parameters.update({"by_chance": True, "n_drawn": max(1, int(n * rng.choice([0.1, 0.5, 0.9])))})
+    if seed == 0:
+        problem.parameters["sample_weight"] = weights_of_many_magnitudes(rng, np.nan_to_num(problem.X[:, 0]))
+    assert_equal_models(problem)
+    if loss != "multinomial":
+        y = np.column_stack([problem.y, targets(rng, loss, n)])
+        problem.parameters.update({"offset": None, "monotonic": None, "start": None if loss != "focal" else [0.0, 0.5]})
+        assert_equal_models(problem._replace(y=y))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sketched_trees_are_those_of_the_twin(seed):
+    """Whose splits are chosen by some directions in place of all classes."""
+    problem = random_problem([900 + seed, 0], "multinomial")
+    rng = np.random.default_rng(seed)
+    n, n_classes = len(problem.y), int(rng.integers(4, 9))
+    y = rng.integers(0, n_classes, n).astype(float)
+    problem.parameters.update({
+        "one_tree": True, "n_classes": n_classes, "n_directions": int(rng.integers(1, 4)), "monotonic": None,
+        "offset": rng.standard_normal((n, n_classes)) if rng.random() < 0.3 else None,
+    })  # fmt: skip
+    if seed % 4 == 3:
+        problem.parameters["sample_weight"] = weights_of_many_magnitudes(rng, np.nan_to_num(problem.X[:, 0]))
+    elif seed % 4 == 2:
+        problem.parameters["sample_weight"] = rng.integers(1, 2049, n) / 7 * (1 + rng.random(n))  # no integers
     assert_equal_models(problem._replace(y=y))
 
 

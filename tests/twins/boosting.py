@@ -58,11 +58,13 @@ The rules:
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 from twins.boosted_cuts import Cut, Judge, best_cut, shrunk, sums_of, within
-from twins.gradients import LEAF_TAIL_BITS, both_sums, fine_exponent, integers_of, of_node, scaled
+from twins.chances import draw_by_chance
+from twins.gradients import LEAF_TAIL_BITS, LIGHT_BITS, both_sums, fine_exponent, integers_of, of_node, scaled, sketch_of
 from twins.losses import (
     BY_QUANTILE,
     CONSTANT_HESSIAN,
@@ -70,6 +72,7 @@ from twins.losses import (
     baselines,
     class_derivatives,
     derivatives,
+    exp,
     own_derivatives,
     relative_weight,
     weighted_quantile,
@@ -132,6 +135,9 @@ class Limits(NamedTuple):
     l1: float = 0.0
     categorical_smoothing: float = 10.0
     min_samples_category: int = 10
+    min_gain: float = 0.0
+    monotone_penalty: float = 0.0
+    costs: list = None  # of features, as long as no split of the model tests them
 
     @property
     def is_bounded(self):
@@ -144,7 +150,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                  sample_weight=None, words=None, seed=0, n_categories=None, ordinal=None, monotonic=None, interactions=None,
                  n_drawn=None, max_delta_step=math.inf, power=1.5, offset=None, colsample_bytree=1.0, colsample_bylevel=1.0,
                  l1_regularization=0.0, path_smooth=0.0, categorical_smoothing=10.0, min_samples_category=10, start=None,
-                 fair_c=1.0, focal_gamma=2.0, one_tree=None):
+                 min_gain=0.0, monotone_penalty=0.0, feature_costs=None,
+                 fair_c=1.0, focal_gamma=2.0, one_tree=None, n_directions=0, by_chance=False):
     """Train a booster.
 
     Parameters
@@ -194,6 +201,12 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     l1_regularization : float
     path_smooth : float
         From the root down, a node's value is n / (n + path_smooth) of its own and the rest of its parent's, with n its rows.
+    min_gain : float
+        Least gain of a split.
+    monotone_penalty : float
+        How far splits by features with a monotonic constraint are put off.
+    feature_costs : list of float, optional
+        What the model's first split by each feature costs.
     categorical_smoothing, min_samples_category : float and int
         How categories are ordered.
     start : list of float, optional
@@ -201,6 +214,10 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     one_tree : bool, optional
         Whether a round grows one tree, whose leaves have a value for each raw prediction of a row, and not a tree for each. None
         means that it does if y has several columns.
+    n_directions : int
+        How many directions of a sketch the splits of one tree for all classes are chosen by; 0: by all classes.
+    by_chance : bool
+        Whether rows are drawn by chances of their own, about n_drawn of them.
 
     Returns
     -------
@@ -219,7 +236,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                     n_features if max_features is None else max_features,
                     monotonic if monotonic is not None and any(monotonic) else None, interactions,
                     colsample_bytree, colsample_bylevel, l1_regularization, categorical_smoothing,
-                    min_samples_category)  # fmt: skip
+                    min_samples_category, min_gain, monotone_penalty, feature_costs)  # fmt: skip
     weight, unit = ([1] * n_rows, 1.0) if sample_weight is None else integer_weights(sample_weight)
     weight, weights = [int(w) for w in weight], Weights(sample_weight, n_rows)
     relative = [float(w) for w in (weight if weights.exact is None else weights.exact)]
@@ -243,7 +260,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     n_outputs, n_trees = len(start), 1 if has_vectors else len(start)
     values = ValueLimits(learning_rate, max_delta_step, own is None and not is_constant, n_outputs if loss == "multinomial" else 1)
     sums = [[0.0] * n_outputs for _ in range(n_rows)] if offset is None else offset.tolist()
-    rounds, kinds = [], []
+    rounds, kinds, used = [], [], set()
     for number in range(max_iter):
         raw = [[baseline + s for baseline, s in zip(start, of_row, strict=True)] for of_row in sums]
         parameter = {"tweedie": power, "fair": fair_c, "focal": focal_gamma}.get(loss, quantile) if own is None else quantile
@@ -260,8 +277,15 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                 for of_row, targets in zip(raw, zip(*columns_of_y, strict=True), strict=True)
             ]
             slopes = [list(zip(*of_row, strict=True)) for of_row in of_outputs]
-        drawn = list(range(n_rows))
-        if n_drawn is not None:
+        is_of_classes, drawn, inverse = loss in ("log_loss", "focal", "exponential", "multinomial"), list(range(n_rows)), None
+        if by_chance and n_drawn is not None and n_drawn < n_rows:
+            of_all = [
+                integers_of([g[o] for g, _ in slopes], None if is_constant else [h[o] for _, h in slopes], weight, unit, relative,
+                            words, drawn, is_of_classes, {})
+                for o in range(n_outputs)
+            ]  # fmt: skip
+            drawn, inverse = draw_by_chance(of_all, n_drawn, tree_seed(seed, number * n_trees))
+        elif n_drawn is not None:
             first_seed = tree_seed(seed, number * n_trees)
             drawn = np.flatnonzero(Subsample(n_drawn, first_seed).counts(n_rows, first_seed)).tolist()
         left_out = sorted(set(range(n_rows)) - set(drawn))
@@ -272,11 +296,17 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                 ([g[o] for g, _ in slopes], None if is_constant else [h[o] for _, h in slopes], weight, unit, relative)
                 for o in outputs
             ]
-            is_of_classes = loss in ("log_loss", "focal", "exponential", "multinomial")
-            integers = [integers_of(*one, words, drawn, is_of_classes) for one in given]
+            integers = [integers_of(*one, words, drawn, is_of_classes, inverse) for one in given]
             if any(one.kind == "wide" for one in integers):
-                integers = [integers_of(*one, "wide", drawn, is_of_classes) for one in given]
-            tree, leaves = grow_tree(drawn, columns, integers, limits, tree_seed(seed, number * n_trees + k))
+                integers = [integers_of(*one, "wide", drawn, is_of_classes, inverse) for one in given]
+            own_seed = tree_seed(seed, number * n_trees + k)
+            if n_directions and not (integers[0].weights and min(integers[0].weights) < max(integers[0].weights) / 2**LIGHT_BITS):
+                sketch = sketch_of(integers, drawn, n_directions, own_seed, words)
+                tree, leaves = grow_tree(drawn, columns, sketch, limits, own_seed, used)
+                for node in [*leaves, *inner_nodes(tree)]:
+                    node.integers, node.bounds = integers, [(-math.inf, math.inf)] * n_outputs
+            else:
+                tree, leaves = grow_tree(drawn, columns, integers, limits, own_seed, used)
 
             def value_of(node, raw=raw, parameters=parameters):
                 if not is_refitted:
@@ -358,8 +388,8 @@ class Found(NamedTuple):
     used: frozenset  # features that are tested above it
 
 
-def grow_tree(rows, columns, integers, limits, seed):
-    """(root, leaves) of a tree of some rows. The leaves have no values yet."""
+def grow_tree(rows, columns, integers, limits, seed, used_before):
+    """(root, leaves) of a tree of some rows. The leaves have no values yet. used_before : features that the model tests; changed"""
     can_split = {j for j, column in enumerate(columns) if len(set(np.asarray(column.codes).tolist())) > 1}
 
     def look_at(rows, node_key, depth, used, bounds, before):
@@ -368,7 +398,8 @@ def grow_tree(rows, columns, integers, limits, seed):
             allowed = allowed_features(len(columns), used, limits.interactions)
             of_level = first_features(of_tree, limits.colsample_bylevel, seed, 1 + depth)
             features = first_features(of_level & allowed, limits.max_features, seed, node_key)
-            cut = best_cut(rows, columns, sorted(features), integers, limits, bounds)
+            cut = preferred_cut(rows, columns, sorted(features), integers, limits, bounds, depth, used_before)
+            cut = None if cut is not None and cut.gain < limits.min_gain else cut
         return Found(Node(rows, integers, bounds=bounds), cut, node_key, depth, used)
 
     def first_features(features, share, seed, node_key):
@@ -391,6 +422,7 @@ def grow_tree(rows, columns, integers, limits, seed):
             row for row in node.rows if column.codes[row] not in cut.left]  # fmt: skip
         bounds = children_bounds(cut, node, sides, limits)
         set_test(node, cut, column)
+        used_before.add(cut.feature)
         found = [
             look_at(sides[side], child_key(node_key, side), depth + 1, used | {cut.feature}, bounds[side], node.integers)
             for side in (0, 1)
@@ -401,6 +433,31 @@ def grow_tree(rows, columns, integers, limits, seed):
     for leaf in leaves:
         leaf.integers = of_node(leaf.integers, leaf.rows, LEAF_TAIL_BITS)
     return root.node, leaves
+
+
+def preferred_cut(rows, columns, features, integers, limits, bounds, depth, used):
+    """The cut of a node that counts for most, or None; its `order` is what it counts for."""
+    if limits.costs is None and not limits.monotone_penalty:
+        return best_cut(rows, columns, features, integers, limits, bounds)
+    best = None
+    for feature in features:
+        cut = best_cut(rows, columns, [feature], integers, limits, bounds)
+        if cut is None:
+            continue
+        is_put_off = limits.monotonic is not None and limits.monotonic[feature] != 0
+        counts = float(cut.order) * (monotone_factor(limits.monotone_penalty, depth) if is_put_off else 1.0)
+        if limits.costs is not None and feature not in used:
+            counts -= limits.costs[feature] * (1.0 / integers[0].weight_unit)
+        if best is None or Fraction(counts) > best.order:
+            best = cut._replace(order=Fraction(counts))
+    return best if best is not None and best.order > 0 else None
+
+
+def monotone_factor(penalty, depth):
+    """What gains of splits by features with a direction count for at a depth."""
+    if penalty >= 1 + depth:
+        return 0.0
+    return 1.0 - (math.ldexp(penalty, -depth) if penalty <= 1 else exp(math.log(2.0) * (penalty - 1 - depth)))
 
 
 def set_test(node, cut, column):

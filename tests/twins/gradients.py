@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dforest.testing.coding import scale_exponent
+from dforest.testing.streams import SKETCH, Stream
 
 GRADIENT_BITS, LARGEST_WEIGHT, LIGHT_BITS, TAIL_BITS, LEAF_TAIL_BITS = 30, 2048, 8, 16, 6
 GRADIENT_SHIFT, HESSIAN_SHIFT = 17, 16
@@ -32,7 +33,7 @@ class Integers(NamedTuple):
     has_tail: bool = False  # nodes may be light by what their derivatives are
 
 
-def integers_of(gradient, hessian, weight, unit, in_units, kind, drawn, is_of_classes):
+def integers_of(gradient, hessian, weight, unit, in_units, kind, drawn, is_of_classes, inverse=None):
     """Gradients and hessians as integers, of which those of drawn rows are in range.
 
     Parameters
@@ -52,17 +53,23 @@ def integers_of(gradient, hessian, weight, unit, in_units, kind, drawn, is_of_cl
         The tree's rows.
     is_of_classes : bool
         Whether targets are classes.
+    inverse : dict of float, optional
+        What the derivatives of drawn rows are multiplied by, where these are drawn by chances of their own.
     """
     is_constant = hessian is None
+    if inverse is not None and is_constant:
+        hessian, is_constant = [1.0] * len(weight), False
     is_real = max(weight) > LARGEST_WEIGHT or sum(weight) >= 2**32
     weights = []
     if is_real:
         hessian = [1.0] * len(weight) if is_constant else hessian
         gradient, hessian = ([x * w for x, w in zip(values, in_units, strict=True)] for values in (gradient, hessian))
         weight, weights = [1] * len(weight), in_units
+    if inverse:
+        gradient, hessian = ([x * inverse.get(row, 1.0) for row, x in enumerate(values)] for values in (gradient, hessian))
     quantised_gradient, s_g = quantised_integers(gradient, GRADIENT_BITS, drawn)
     quantised_hessian, s_h = ([1] * len(weight), 0) if hessian is None else quantised_integers(hessian, GRADIENT_BITS, drawn)
-    if is_real:
+    if is_real or inverse:
         quantised_hessian = not_nothing(quantised_hessian, hessian)
     is_heavy = any(
         has_heavy_tail([own[row] for row in drawn], [weight[row] for row in drawn])
@@ -75,6 +82,53 @@ def integers_of(gradient, hessian, weight, unit, in_units, kind, drawn, is_of_cl
     many = [times(weight, q) for q in (quantised_gradient, quantised_hessian, coarse_gradient, coarse_hessian)]
     return Integers(kind, *many, (s_g, s_h), (s_g - shifts[0], s_h - shifts[1]), unit, (gradient, hessian), weight, weights,
                     max(weights, default=0.0), is_heavy and not is_of_classes)  # fmt: skip
+
+
+def sketch_of(outputs, drawn, n_directions, seed, kind):
+    """The integers of rows along the directions of a sketch, given those by each of several classes: list of `Integers`.
+
+    Each direction adds up the gradients of all classes, some of them times -1, and has the mean of their Hessians.
+
+    Parameters
+    ----------
+    outputs : list of Integers
+        Of the classes, one after another. No rows are light.
+    drawn : list of int
+        The tree's rows.
+    n_directions : int
+    seed : int
+        The tree's.
+    kind : str or None
+        As of `integers_of`.
+    """
+    n_rows, weight = len(outputs[0].times), outputs[0].times
+    signs = [Stream(seed, k, SKETCH).next() for k in range(len(outputs))]
+    rest = [[[q // w for q, w in zip(own, weight, strict=True)] for own in (one.quantised_gradient, one.quantised_hessian)]
+            for one in outputs]  # fmt: skip
+    largest = max(abs(one.derivatives[0][row]) for one in outputs for row in drawn)
+    factors = 1.0 / math.sqrt(n_directions), 1.0 / len(outputs)
+    exponents = tuple(fine_exponent(2.0 * largest * factor) for factor in factors)
+    along = [[0.0] * n_rows for _ in range(n_directions)]
+    hessian = [0.0] * n_rows
+    for one, sign, (g, h) in zip(outputs, signs, rest, strict=True):
+        for row in range(n_rows):
+            hessian[row] += math.ldexp(h[row], -one.exponents[1])
+            for d in range(n_directions):
+                along[d][row] += (-1 if sign >> d & 1 else 1) * math.ldexp(g[row], -one.exponents[0])
+    found = []
+    for own in along:
+        quantised = [[round(x * math.ldexp(factor, s)) for x in numbers]
+                     for numbers, factor, s in zip((own, hessian), factors, exponents, strict=True)]  # fmt: skip
+        is_heavy = any(has_heavy_tail([q[row] for row in drawn], [weight[row] for row in drawn]) for q in quantised)
+        of_direction = kind or ("wide" if outputs[0].weights or is_heavy else "narrow")
+        shifts = (GRADIENT_SHIFT, HESSIAN_SHIFT) if of_direction == "narrow" else (0, 0)
+        coarse = [narrow(q, shift) for q, shift in zip(quantised, shifts, strict=True)]
+        many = [times(weight, q) for q in (*quantised, *coarse)]
+        narrowed = tuple(s - shift for s, shift in zip(exponents, shifts, strict=True))
+        found.append(Integers(of_direction, *many, exponents, narrowed, outputs[0].weight_unit, (own, hessian), weight))
+    if kind is None and any(one.kind == "wide" for one in found):
+        return sketch_of(outputs, drawn, n_directions, seed, "wide")
+    return found
 
 
 def not_nothing(quantised, hessian):

@@ -4,6 +4,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.boost.bundles cimport Bundles
 from dforest.core.boost.histograms cimport Histograms, Search, WideRoom
+from dforest.core.boost.preferences cimport Preferences
 from dforest.core.boost.tree_rows cimport TreeRows, df_boost_largest
 from dforest.core.boost.tried_columns cimport TriedColumns
 from dforest.core.loops cimport df_boost_cut
@@ -25,8 +26,9 @@ cdef struct BoostNode:
     double reference           # weight of the heaviest of the rows that the scale was chosen for
     int bits_below_max         # of that row
     int64_t most               # rows of the most frequent entry, at most
-    double gain                # of its best cut, if integer weights were the weights; 0: it is not split
-    int32_t unit               # which the gain is in: 2 to this power
+    double gain                # of its best cut, if integer weights were the weights
+    double counts              # what that split counts for (rules/preferences.h); 0: it is not split
+    int32_t unit               # which both are in: 2 to this power
     int32_t left               # number of its left child, before that of the right one; -1: it is a leaf
     int32_t parent             # -1: the root has none
     int32_t slot               # of its histogram; -1: it has none
@@ -57,7 +59,10 @@ cdef class BoostedTree:
     cdef readonly int64_t max_leaves   # 0: there is no limit
     cdef int64_t max_depth
     cdef df_boost_limits rules         # in units of the loss; whoever makes the tree sets them
+    cdef double min_gain               # of a split, in units of the loss; whoever makes the tree sets it
     cdef TriedColumns columns
+    cdef Preferences preferences       # None: columns are all alike
+    cdef double* factors               # [2, 2, n_columns] of both searches: factors and costs; NULL: columns are all alike
     cdef Search[2] searches            # in the small node, and in the large one
     cdef int8_t* monotonic_csts        # [n_columns] -1, 0 or 1; NULL: there are no monotonic constraints
     cdef df_boost_limits* limits       # [n_outputs] in units of the nodes that are searched

@@ -23,6 +23,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 
 from dforest.core.boost.bundles cimport BundledColumn
+from dforest.core.boost.histograms cimport counted
 from dforest.core.boost.tree_rows cimport DF_MAX_BITS_BELOW, TreeRows, df_boost_largest
 from dforest.core.loops cimport DF_BOOST_CODES, df_boost_goes_left
 from dforest.core.threads cimport poll
@@ -30,7 +31,7 @@ from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.tree.split_heap cimport free_split_heap, keep_first, note_node, pop_split, push_split
 from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_LEAF_TAIL_BITS, DF_LIGHT_BITS, DF_TAIL_BITS, df_boost_limits_of, df_boost_sums,
-    df_bounds_in_units, df_cut_midpoint, df_gain_of_score, df_gradient_exponent, df_is_far_below, df_is_light, df_near_scale,
+    df_bounds_in_units, df_cut_midpoint, df_gain_of_score, df_gains_enough, df_gradient_exponent, df_is_far_below, df_is_light, df_near_scale,
     df_unit_of_scores,
 )
 from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_no_bounds
@@ -72,10 +73,13 @@ cdef class BoostedTree:
         How many rows trees are grown from: all, or as many as the booster puts into `drawn` before each tree.
     tuning : dict
         `part_rows`, `range_items`, `partition_rows`, `subtracts`: the fields that are not to have their defaults.
+    preferences : Preferences or None
+        None: columns are all alike.
     """
 
     def __cinit__(self, Bundles bundles not None, Histograms histograms not None, SpinTeam team not None, max_leaf_nodes,
-                  max_depth, TriedColumns columns not None, monotonic_csts, int64_t n_drawn, dict tuning not None):
+                  max_depth, TriedColumns columns not None, monotonic_csts, int64_t n_drawn, dict tuning not None,
+                  Preferences preferences):
         cdef Py_ssize_t j, n = bundles.n_columns, widest = DF_BOOST_CODES
         self.bundles = bundles
         self.histograms = histograms
@@ -84,7 +88,11 @@ cdef class BoostedTree:
         self.max_leaves = max_leaf_nodes or 0
         self.max_depth = bundles.data.n_rows if max_depth is None else min(max_depth, bundles.data.n_rows)
         self.rows = TreeRows(bundles, histograms, team, n_drawn, tuning.get("partition_rows", 8192))
-        self.columns = columns
+        self.columns, self.preferences = columns, preferences
+        if preferences is not None:
+            self.factors = <double*> malloc(4 * n * sizeof(double))
+            if self.factors == NULL:
+                raise MemoryError()
         self.part_rows = tuning.get("part_rows", 2048)
         self.subtracts = tuning.get("subtracts", True)
         # The entries of lists are filled together.
@@ -118,6 +126,7 @@ cdef class BoostedTree:
     def __dealloc__(self):
         free(self.cuts)
         free(self.tried)
+        free(self.factors)
         free(self.by_code)
         free(self.by_shared)
         free(self.tested)
@@ -210,7 +219,7 @@ cdef class BoostedTree:
             node.reference = self.nodes[parent].reference
             node.bits_below_max = self.nodes[parent].bits_below_max
         node.is_light = False
-        node.gain = 0.0
+        node.gain = node.counts = 0.0
         note_node(&self.frontier, self.n_nodes - 1, parent, is_right)
         if self.rows.drawn != NULL:
             ensure_room(<void**> &self.routes, &self.route_room, self.n_nodes, sizeof(BoostRoute))
@@ -267,6 +276,8 @@ cdef class BoostedTree:
         cdef int64_t n_left = self.nodes[number].cut.n_left
         cdef df_open_node children[2]
         cdef int child
+        if self.preferences is not None:
+            self.preferences.note(self.nodes[number].cut.feature)
         self.divide(&self.nodes[number])
         for child in range(2):
             children[child] = df_child_of(&self.nodes[number].at, child, n_left, 0, 0.0)     # bounds are elsewhere
@@ -402,15 +413,16 @@ cdef class BoostedTree:
     cdef int push(self, int32_t number) except -1 nogil:
         """Put a leaf into the frontier, or see that it stays one.
 
-        If all leaves will be split, the one that came last is the next: so the fewest histograms wait.
+        If all leaves will be split, the one that came last is the next, so that the fewest histograms wait; but with preferences,
+        which columns are used depends on the order, and it is that of trees with a limit.
         """
         cdef BoostNode* node = &self.nodes[number]
-        if node.gain <= 0.0:
+        if node.counts <= 0.0:
             self.histograms.leave(&node.slot)
             return 0
         self.n_pushed += 1
-        if self.max_leaves > 0:
-            return push_split(&self.frontier, number, node.gain, node.unit)
+        if self.max_leaves > 0 or self.preferences is not None:
+            return push_split(&self.frontier, number, node.counts, node.unit)
         return push_split(&self.frontier, number, <double> self.n_pushed, 0)
 
     cdef void prune_frontier(self, Py_ssize_t n_splits) noexcept nogil:
@@ -455,6 +467,7 @@ cdef class BoostedTree:
         cdef const BoostNode* node = self.small if which == 0 else self.large
         cdef Search* search = &self.searches[which]
         cdef const BoostScale* scale
+        cdef double* factors
         cdef Py_ssize_t k
         self.draw_columns(node, self.tried + which * self.bundles.n_columns)
         search.slot, search.has_packed_sums, search.n_rows = node.slot, node.has_packed_sums, node.at.n
@@ -467,6 +480,12 @@ cdef class BoostedTree:
         search.totals, search.limits, search.units = self.sums + (node - self.nodes) * self.n_outputs, self.limits, self.units
         search.tried, search.monotonic_csts = self.tried + which * self.bundles.n_columns, self.monotonic_csts
         search.rooms = self.histograms.rooms + which * self.bundles.n_wide
+        search.factors = search.costs = NULL
+        if self.preferences is not None:
+            factors = self.factors + 2 * which * self.bundles.n_columns
+            self.preferences.of_node(node.at.depth, ldexp(1.0 / self.rules.weight_unit, -self.unit), factors,
+                                     factors + self.bundles.n_columns)
+            search.factors, search.costs = factors, factors + self.bundles.n_columns
 
     cdef void draw_columns(self, const BoostNode* node, uint8_t* tried) noexcept nogil:
         """Draw the columns that are tried in a node. OUT tried : [n_columns] whether each is; already so where all are"""
@@ -520,11 +539,15 @@ cdef class BoostedTree:
         cdef const BundledColumn* column
         cdef Py_ssize_t i, best = -1
         cdef int64_t most = 0
+        cdef double own, highest = 0.0
         for i in range(self.histograms.n_items):
             most = max(most, cuts[i].most)
-            if cuts[i].feature >= 0 and (best < 0 or cuts[i].score > cuts[best].score or (
-                    cuts[i].score == cuts[best].score and cuts[i].feature < cuts[best].feature)):
+            if cuts[i].feature < 0:
+                continue
+            own = cuts[i].score if search.factors == NULL else counted(search, &cuts[i], self.n_outputs > 1)
+            if best < 0 or own > highest or own == highest and cuts[i].feature < cuts[best].feature:
                 best = i
+                highest = own
         if self.columns.tries_all:
             # Never more than the parent's: histograms that began as words have room for nothing longer.
             node.most = min(node.most, most)
@@ -536,14 +559,17 @@ cdef class BoostedTree:
         else:
             node.gain = df_gain_of_score(self.limits, self.monotonic_csts != NULL, node.cut.score, <double> node.cut.gradient,
                                          <double> node.cut.hessian)
-        if not node.gain > 0.0:
-            node.gain = 0.0
         node.unit = self.unit
+        if not df_gains_enough(node.gain, node.unit, self.rules.weight_unit, self.min_gain):
+            node.gain = 0.0
+        node.counts = node.gain
+        if search.factors != NULL and node.gain > 0.0:
+            node.counts = highest
         column = &self.bundles.columns[node.cut.feature]
-        if node.gain > 0.0 and column.wide >= 0 and column.is_category:
+        if node.counts > 0.0 and column.wide >= 0 and column.is_category:
             room = &search.rooms[column.wide]
             memcpy(self.make_sides(node, room.n_words), room.left, room.n_words * sizeof(uint64_t))
-        if node.gain > 0.0 and self.monotonic_cst(node) != 0:
+        if node.counts > 0.0 and self.monotonic_cst(node) != 0:
             self.find_midpoints(node, search)
         return 0
 

@@ -4,6 +4,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.boost.boosted_tree cimport BoostScale, BoostedTree
+from dforest.core.boost.chances cimport RowChances
 from dforest.core.boost.drawn_rows cimport DrawnRows
 from dforest.core.boost.histograms cimport Histograms
 from dforest.core.boost.loss cimport CustomLoss, df_known_derivatives
@@ -12,6 +13,13 @@ from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_extent, df_boost_rows
 from dforest.core.spin_team cimport SpinTeam
 from dforest.core.threads cimport WorkerContext
+
+cdef extern from "core/boost/sketch.h" nogil:
+    ctypedef struct df_sketch:
+        int n_sums, n_directions
+        const uint32_t* signs
+        const double* units
+        double[2] factors
 
 
 @cython.final
@@ -51,9 +59,20 @@ cdef class Booster:
     cdef BoostScale* scales            # [n_sums]
     cdef df_boost_extent* extents      # [chunks, n_sums]
     cdef df_boost_extent* totals       # [n_sums]
+    cdef int n_directions              # of a sketch; 0: splits are chosen by all outputs
+    cdef df_sketch sketch              # of the present iteration
+    cdef int32_t* sketched             # [n_directions, n_rows, 2]
+    cdef BoostScale* sketched_scales   # [n_directions]
+    cdef df_boost_extent* sketched_extents  # [chunks, n_directions]
+    cdef uint32_t* signs               # [n_sums]
+    cdef double* units                 # [n_sums, 2]
     cdef CustomLoss own                # None: the loss has a number
     cdef DrawnRows drawn               # None: all are
     cdef int64_t n_drawn               # of each iteration
+    cdef RowChances chances            # None: rows are drawn alike, if at all
+    cdef double[:, ::1] importance_units  # [n_sums, 2] see `RowChances.draw`
+    cdef int64_t n_listed              # rows that quantised gradients are made of
+    cdef int64_t sum_of_weights        # of all rows
     cdef object owners, grown          # of arrays; the trees of the iteration
 
     cdef int grow_tree(self, int k, int which, WorkerContext* worker) except -1 nogil
@@ -63,9 +82,15 @@ cdef class Booster:
     cdef int grow_trees(self, WorkerContext* worker) except -1 nogil
     cdef int set_weights(self, weight) except -1
     cdef object weigh_leaves_by(self, weight)
-    cdef bint is_heavy(self, int k) noexcept nogil
+    cdef bint is_heavy(self, const df_boost_extent* of_all) noexcept nogil
+    cdef int make_sketch(self) except -1
+    cdef void begin_sketch(self, uint32_t seed) noexcept nogil
+    cdef void sketch_chunk(self, int64_t item) noexcept nogil
+    cdef df_boost_extent extent_along(self, int direction) noexcept nogil
     cdef int keep_derivatives(self) except -1 nogil
     cdef int64_t n_chunks(self) noexcept nogil
+    cdef void quantise_all(self) noexcept nogil
+    cdef void draw_by_chance(self) noexcept nogil
     cdef df_boost_rows rows_of(self, int k) noexcept nogil
     cdef void quantise_chunk(self, int64_t item) noexcept nogil
     cdef void choose_scales(self) noexcept nogil

@@ -18,7 +18,9 @@ from libc.string cimport memset
 import numpy as np
 
 from dforest.core.boost.bundles cimport Bundles
+from dforest.core.boost.chances cimport RowChances
 from dforest.core.boost.loss cimport Loss
+from dforest.core.boost.preferences cimport Preferences
 from dforest.core.boost.tree_grower cimport CUSTOM_LEAF, TreeGrower
 from dforest.core.boost.tried_columns cimport TriedColumns
 from dforest.core.loops cimport loops
@@ -32,6 +34,9 @@ from dforest.rules.losses cimport (
     df_is_of_classes, df_loss_facts,
 )
 from dforest.rules.random cimport df_tree_seed
+from dforest.rules.sketch cimport (
+    DF_DIRECTIONS, df_direction_factor, df_directions_of, df_mean_factor, df_most_of_classes, df_signs_of,
+)
 
 from dforest.core.integer_weights import integer_weights
 from dforest.core.threads import Stopped
@@ -40,8 +45,14 @@ from dforest.rules.losses import relative_weights
 cdef extern from "core/boost/gradients.h" nogil:
     uint8_t df_bits_below_max(double weight, double max_weight)
     void df_join_extent(df_boost_extent* extent, const df_boost_extent* other)
+    void df_quantise_kept(const df_boost_rows* rows, int64_t step, int64_t n_sums, int64_t begin, int64_t end,
+                          const double* factors, int32_t* quantised, df_boost_extent* extent)
     void df_quantise_known(const df_known_derivatives* known, const df_boost_rows* rows, int64_t step, int64_t begin, int64_t end,
                            const double* factors, bint has_hessian, int32_t* quantised, df_boost_extent* extent)
+
+cdef extern from "core/boost/sketch.h" nogil:
+    void df_sketch_rows(const df_sketch* sketch, const df_boost_rows* rows, int64_t n_rows, int64_t begin, int64_t end,
+                        const int32_t* quantised, int32_t* sketched, df_boost_extent* extents)
 
 cdef enum:
     CELL_WORK = 2                      # of a cell (see `Bundles`), in an iteration, in nanoseconds or so
@@ -51,6 +62,10 @@ cdef enum:
 
 cdef void quantise_chunk(void* booster, int64_t item) noexcept nogil:
     (<Booster> booster).quantise_chunk(item)
+
+
+cdef void sketch_chunk(void* booster, int64_t item) noexcept nogil:
+    (<Booster> booster).sketch_chunk(item)
 
 
 cdef void grow_alone(void* booster, int64_t item) noexcept nogil:
@@ -69,6 +84,11 @@ cdef int grow_trees(void* booster, SpinTeam team, WorkerContext* worker) except 
     return (<Booster> booster).grow_trees(worker)
 
 
+def directions_of(n_sums):
+    """How many directions the splits of a tree for so many classes are chosen by; 0: by all classes. See rules/sketch.h."""
+    return df_directions_of(n_sums)
+
+
 @cython.final
 cdef class Booster:
     """Grows the trees of a boosted model.
@@ -85,6 +105,9 @@ cdef class Booster:
     one_tree : bool, default=False
         Whether each iteration has one tree, whose leaves have a value for each sum, and not a tree for each sum. Without it the
         loss's leaves are Newton steps.
+    n_directions : int, default=0
+        How many directions of a sketch (rules/sketch.h) the splits of a tree for several classes are chosen by; 0: by all classes,
+        as they also are where rows may be light.
     weight : ndarray of shape (n_rows,), dtype float64, optional
         Positive. None: all are 1.
     n_classes : int, default=2
@@ -110,6 +133,8 @@ cdef class Booster:
         By how much a leaf's sum of gradients is brought closer to 0.
     path_smooth : float, default=0.0
         How many rows have half of the say in the value of a node; the rest is the value of the node above. 0: none of it.
+    min_gain : float, default=0.0
+        Least gain of a split.
     categorical_smoothing, min_samples_category : float and int
         How categories are ordered: see `df_boost_limits` of records.h.
     seed : int
@@ -117,6 +142,8 @@ cdef class Booster:
     n_threads : int
     n_drawn : int, optional
         How many rows each iteration draws without replacement, from 1 to n_rows. None: trees are grown from all rows.
+    by_chance : bool, default=False
+        Whether rows are drawn by chances of their own (rules/chances.h), about n_drawn of them. Leaves are then Newton steps.
     n_trees : int, default=0
         How many trees there are already.
     raw : ndarray of shape (n_sums, n_rows), dtype float64, optional
@@ -127,17 +154,19 @@ cdef class Booster:
         None: there are none.
     can_split : ndarray of shape (n_columns,), dtype uint8, optional
         Which columns may be drawn: see `TriedColumns`.
+    preferences : Preferences, optional
+        None: columns are all alike.
     tuning : dict, optional
         Sizes of the machinery that are not to have their defaults, for tests: see doc/machinery.md.
     """
 
-    def __init__(self, columns, loss, y not None, weight=None, *, int n_classes=2, bint one_tree=False, parameter=0.0, baseline,
-                 double learning_rate,
+    def __init__(self, columns, loss, y not None, weight=None, *, int n_classes=2, bint one_tree=False, int n_directions=0, parameter=0.0,
+                 baseline, double learning_rate,
                  max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian, double l2, max_features, uint64_t seed,
-                 int n_threads, n_drawn=None, int64_t n_trees=0, raw=None,
+                 int n_threads, n_drawn=None, bint by_chance=False, int64_t n_trees=0, raw=None,
                  double max_delta_step=INFINITY, double colsample_bytree=1.0, double colsample_bylevel=1.0, double l1=0.0,
-                 double path_smooth=0.0, double categorical_smoothing=10.0, int64_t min_samples_category=10,
-                 constraints=None, can_split=None, tuning=None):
+                 double path_smooth=0.0, double min_gain=0.0, double categorical_smoothing=10.0, int64_t min_samples_category=10,
+                 constraints=None, can_split=None, Preferences preferences=None, tuning=None):
         cdef Py_ssize_t n_rows = len(y), K, i
         cdef int64_t plane
         cdef const double[::1] targets = np.ascontiguousarray(np.reshape(y, (n_rows, -1)).T).reshape(-1)
@@ -170,6 +199,10 @@ cdef class Booster:
         self.chunk = tuning.get("chunk_rows", 8192)
         self.is_wide = tuning.get("wide_packed_sums", False)
         self.n_trees_per_iteration = self.n_sums // self.n_outputs
+        if not 0 <= n_directions <= DF_DIRECTIONS or n_directions > 0 and (
+                self.loss != DF_MULTINOMIAL_LOSS or constraints is not None and constraints.directions is not None):
+            raise ValueError(f"n_directions={n_directions}; allowed are 0, and, of several classes without monotonic constraints, "
+                             f"numbers up to {DF_DIRECTIONS}")
         if targets.shape[0] != n_rows * (1 if are_related else K):
             raise ValueError(f"y has the shape {np.shape(y)}; allowed with this loss are {n_rows} numbers")
         self.is_of_classes = df_is_of_classes(facts.targets)
@@ -193,17 +226,26 @@ cdef class Booster:
         self.n_drawn = n_rows if n_drawn is None else n_drawn
         if not 1 <= self.n_drawn <= n_rows:
             raise ValueError(f"n_drawn={n_drawn}; allowed are numbers from 1 to {n_rows}, the number of rows, and None")
+        self.n_listed = n_rows if by_chance else self.n_drawn
         self.owners = [targets]
         if weight is not None:
             self.set_weights(weight)
         if facts.leaf == DF_RELATIVE_LEAF:
             self.weigh_leaves_by(relative_weights(targets, weight))
-        self.has_hessian = self.rows.weight != NULL or not facts.has_constant_hessian
-        self.counts_hessian = facts.has_constant_hessian and self.rows.weight == NULL
+        self.n_directions = n_directions if self.max_weight == 0.0 and n_directions < self.n_outputs else 0
+        if by_chance and self.n_drawn < n_rows:
+            if facts.leaf != DF_NEWTON_LEAF:
+                raise ValueError("by_chance=True with a loss whose leaves are no Newton steps; allowed is False")
+            self.chances = RowChances(n_rows, self.n_drawn, self.n_sums)
+        self.has_hessian = self.chances is not None or self.rows.weight != NULL or not facts.has_constant_hessian
+        self.counts_hessian = facts.has_constant_hessian and not self.has_hessian
         kind = DF_WIDE_WORDS if self.has_hessian else DF_CONSTANT_WORDS    # the longest there may be
         self.team = SpinTeam(n_threads)
         self.n_cells = bundles.n_cells
+        self.sum_of_weights = self.total_weight
         self.quantised = <int32_t*> malloc(K * n_rows * (2 if self.has_hessian else 1) * sizeof(int32_t))
+        if self.chances is not None and self.max_weight == 0.0:
+            self.keep_derivatives()
         if self.max_weight > 0.0:
             self.kept = <double*> malloc(2 * K * n_rows * sizeof(double))
             self.bits_below_max = <uint8_t*> malloc(n_rows)
@@ -218,7 +260,11 @@ cdef class Booster:
         self.totals = <df_boost_extent*> malloc(K * sizeof(df_boost_extent))
         if (self.quantised == NULL or self.factors == NULL or self.scales == NULL or self.extents == NULL or self.totals == NULL):
             raise MemoryError()
-        if self.n_drawn < n_rows:
+        if self.n_directions > 0:
+            self.make_sketch()
+        if self.chances is not None:
+            self.importance_units = np.zeros((K, 2))
+        elif self.n_drawn < n_rows:
             self.drawn = DrawnRows(n_rows, self.n_drawn)
             self.rows.list = self.drawn.order
         if isinstance(loss, Loss):
@@ -232,21 +278,22 @@ cdef class Booster:
         K = self.n_trees_per_iteration
         pays = (max(bundles.n_cells, n_rows * n_threads) <= TREE_CELLS and n_threads * bundles.n_entries <= TREE_ENTRIES
                 and 20 * K >= 17 * n_threads * ((K + n_threads - 1) // n_threads))
-        by_tree = self.own is None and K > 1 and tuning.get("by_tree", pays)
+        by_tree = self.own is None and preferences is None and K > 1 and tuning.get("by_tree", pays)
         self.growers, self.errors = [], []
         for _ in range(n_threads if by_tree else 1):
             team = SpinTeam(1) if by_tree else self.team
             histograms = Histograms(bundles, kind, team.n_members, self.owners[1] if self.rows.times != NULL else None, tuning,
-                                    self.n_outputs, plane)
+                                    self.n_directions or self.n_outputs, plane)
             tried = TriedColumns(len(columns), max_features, colsample_bytree, colsample_bylevel, constraints, can_split)
             tree = BoostedTree(bundles, histograms, team, max_leaf_nodes, max_depth, tried,
-                               None if constraints is None else constraints.directions, self.n_drawn, tuning)
+                               None if constraints is None else constraints.directions, n_rows if self.chances is not None else self.n_drawn, tuning, preferences)
             tree.rules = df_boost_limits(l1, l2, min_hessian, categorical_smoothing, self.fit.weight_unit, min_samples_leaf,
                                          min_samples_category)
+            tree.min_gain = min_gain
             if self.bits_below_max != NULL:
                 tree.rows.bits_below_max, tree.rows.weight = self.bits_below_max, self.rows.weight
-            tree.rows.drawn = self.rows.list
-            grower = TreeGrower(tree, self.own)
+            tree.rows.drawn = self.rows.list if self.chances is None else self.chances.order
+            grower = TreeGrower(tree, self.own, self.n_outputs)
             grower.begin_fit(&self.fit)
             self.growers.append(grower)
         self.n_growers = len(self.growers)
@@ -303,6 +350,11 @@ cdef class Booster:
         free(self.scales)
         free(self.extents)
         free(self.totals)
+        free(self.sketched)
+        free(self.sketched_scales)
+        free(self.sketched_extents)
+        free(self.signs)
+        free(self.units)
         free(self.grower)
         free(self.is_busy)
 
@@ -335,18 +387,24 @@ cdef class Booster:
         if self.drawn is not None:
             self.drawn.draw(df_tree_seed(self.seed, <uint32_t> self.n_trees), self.rows.times, self.team)
             self.total_weight = self.drawn.total_weight
+        if self.chances is not None:
+            self.rows.list = NULL                  # importances are those of all rows
+            self.n_listed, self.total_weight = self.data.n_rows, self.sum_of_weights
         self.rows.raw = &self.raw[0, 0]
         self.rows.baseline = self.baseline[0]
         self.rows.parameter = (<TreeGrower> self.grower[0]).delta() if self.loss == DF_HUBER_LOSS else self.parameters[0]
         if self.own is not None:
             self.own.find(&self.raw[0, 0], &self.baseline[0])
-        while not self.has_scales:
-            self.team.for_each(quantise_chunk, <void*> self, n)
-            self.join_extents()
-            self.choose_scales()
-        self.has_scales = False
+        self.quantise_all()
+        if self.chances is not None:
+            self.draw_by_chance()
+            self.quantise_all()
+        n = self.n_chunks()
+        if self.n_directions > 0:
+            self.begin_sketch(df_tree_seed(self.seed, <uint32_t> self.n_trees))
+            self.team.for_each(sketch_chunk, <void*> self, n)
         for k in range(self.n_sums):
-            if self.kept == NULL and not self.is_of_classes and self.is_heavy(k):
+            if self.kept == NULL and not self.is_of_classes and self.is_heavy(&self.totals[k]):
                 self.keep_derivatives()
                 self.team.for_each(quantise_chunk, <void*> self, n)
         if self.n_growers > 1:
@@ -355,6 +413,34 @@ cdef class Booster:
         for k in range(self.n_trees_per_iteration):
             self.grow_tree(k, 0, worker)
         return 0
+
+    cdef void quantise_all(self) noexcept nogil:
+        """Make the quantised gradients of all listed rows, by the scales that they need."""
+        while not self.has_scales:
+            self.team.for_each(quantise_chunk, <void*> self, self.n_chunks())
+            self.join_extents()
+            self.choose_scales()
+        self.has_scales = False
+
+    cdef void draw_by_chance(self) noexcept nogil:
+        """Draw the rows of the iteration, given the quantised gradients of all."""
+        cdef const df_boost_extent* total
+        cdef int32_t lowest = self.scales[0].exponent_g
+        cdef int k
+        for k in range(1, self.n_sums):
+            lowest = min(lowest, self.scales[k].exponent_g)
+        for k in range(self.n_sums):
+            total = &self.totals[k]
+            self.importance_units[k, 0] = ldexp(1.0, lowest - self.scales[k].exponent_g)
+            self.importance_units[k, 1] = 0.0
+            if total.sum[1] > 0:
+                self.importance_units[k, 1] = self.importance_units[k, 0] * (<double> total.sum[0] / <double> total.sum[1])
+        self.chances.draw(df_tree_seed(self.seed, <uint32_t> self.n_trees), self.quantised, &self.importance_units[0, 0],
+                          self.rows.times, self.kept, self.team)
+        self.rows.list = self.chances.order
+        self.n_listed, self.total_weight = self.chances.n_drawn, self.chances.total_weight
+        for k in range(self.n_growers):
+            (<TreeGrower> self.grower[k]).tree.rows.n = self.n_listed
 
     cdef void grow_alone(self, int k) noexcept nogil:
         """Grow the k-th tree of an iteration by a grower that is free."""
@@ -387,29 +473,31 @@ cdef class Booster:
     cdef int grow_tree(self, int k, int which, WorkerContext* worker) except -1 nogil:
         """Grow the k-th tree of an iteration."""
         look_up(worker)
-        cdef BoostScale* scales = &self.scales[k]
+        cdef BoostScale* searched = self.sketched_scales if self.n_directions > 0 else &self.scales[k]
+        cdef df_boost_extent total
+        cdef BoostScale* scales = searched
         cdef bint is_heavy = False, has_tail
         cdef df_packing kind
         cdef int output
-        for output in range(self.n_outputs):
-            is_heavy |= self.is_heavy(k + output)
+        for output in range(self.n_directions or self.n_outputs):
+            total = self.extent_along(output) if self.n_directions > 0 else self.totals[k + output]
+            is_heavy |= self.is_heavy(&total)
         has_tail = is_heavy and not self.is_of_classes
         kind = df_choose_packing(not self.has_hessian, self.rows.weight != NULL, is_heavy or self.is_wide)
-        for output in range(self.n_outputs):
+        for output in range(self.n_directions or self.n_outputs):
             scales[output].narrow_g = scales[output].exponent_g - df_gradient_shift(kind)
             scales[output].narrow_h = scales[output].exponent_h - df_hessian_shift(kind)
         (<TreeGrower> self.grower[which]).grow(
             kind, self.quantised_of(k),
-            self.kept + 2 * k * self.data.n_rows if has_tail or self.max_weight > 0.0 else NULL, has_tail, scales,
+            self.kept + 2 * k * self.data.n_rows if has_tail or self.max_weight > 0.0 else NULL, has_tail, &self.scales[k],
             self.max_weight,
-            df_tree_seed(self.seed, <uint32_t> (self.n_trees + k)), &self.raw[k, 0], worker)
+            df_tree_seed(self.seed, <uint32_t> (self.n_trees + k)), &self.raw[k, 0], worker, self.sketched, self.sketched_scales)
         with gil:
             self.grown[k] = (<TreeGrower> self.grower[which]).writer.arrays().copy()
         return 0
 
-    cdef bint is_heavy(self, int k) noexcept nogil:
-        """Whether a few rows have most of what the quantised gradients for the k-th sum stand for."""
-        cdef const df_boost_extent* of_all = &self.totals[k]
+    cdef bint is_heavy(self, const df_boost_extent* of_all) noexcept nogil:
+        """Whether a few rows have most of what the quantised gradients of all drawn rows stand for."""
         return (df_has_heavy_tail(of_all.largest[0], of_all.sum[0], self.total_weight)
                 or df_has_heavy_tail(of_all.largest[1], of_all.sum[1], self.total_weight))
 
@@ -423,10 +511,58 @@ cdef class Booster:
         self.rows.kept = self.kept
         return 0
 
+    # Sketches ------------------------------------------------------------------------------------------------------------
+
+    cdef int make_sketch(self) except -1:
+        """Have memory for sketches."""
+        self.sketched = <int32_t*> malloc(2 * self.n_directions * self.data.n_rows * sizeof(int32_t))
+        self.sketched_scales = <BoostScale*> calloc(self.n_directions, sizeof(BoostScale))
+        self.sketched_extents = <df_boost_extent*> malloc(self.n_chunks() * self.n_directions * sizeof(df_boost_extent))
+        self.signs = <uint32_t*> malloc(self.n_sums * sizeof(uint32_t))
+        self.units = <double*> malloc(2 * self.n_sums * sizeof(double))
+        if (self.sketched == NULL or self.sketched_scales == NULL or self.sketched_extents == NULL or self.signs == NULL
+                or self.units == NULL):
+            raise MemoryError()
+        self.sketch.n_sums, self.sketch.n_directions = self.n_sums, self.n_directions
+        self.sketch.signs, self.sketch.units = self.signs, self.units
+        return 0
+
+    cdef void begin_sketch(self, uint32_t seed) noexcept nogil:
+        """Draw the directions of the tree of a seed, and choose their scales."""
+        cdef double largest = 0.0
+        cdef double[2] factors
+        cdef int32_t[2] exponents
+        cdef int i, k
+        factors[0], factors[1] = df_direction_factor(self.n_directions), df_mean_factor(self.n_sums)
+        for k in range(self.n_sums):
+            self.signs[k] = df_signs_of(seed, k)
+            self.units[2 * k] = ldexp(1.0, -self.scales[k].exponent_g)
+            self.units[2 * k + 1] = ldexp(1.0, -self.scales[k].exponent_h)
+            largest = max(largest, self.totals[k].gradient)
+        for i in range(2):
+            exponents[i] = df_gradient_exponent(df_most_of_classes(largest, factors[i]), DF_GRADIENT_BITS)
+            self.sketch.factors[i] = ldexp(factors[i], exponents[i])
+        for k in range(self.n_directions):
+            self.sketched_scales[k].exponent_g, self.sketched_scales[k].exponent_h = exponents[0], exponents[1]
+
+    cdef void sketch_chunk(self, int64_t item) noexcept nogil:
+        """Make the sketches of a chunk."""
+        cdef int64_t begin = item * self.chunk, end = min(self.n_listed, begin + self.chunk)
+        df_sketch_rows(&self.sketch, &self.rows, self.data.n_rows, begin, end, self.quantised, self.sketched,
+                       self.sketched_extents + item * self.n_directions)
+
+    cdef df_boost_extent extent_along(self, int direction) noexcept nogil:
+        """What is known of all drawn rows along a direction."""
+        cdef df_boost_extent total = self.sketched_extents[direction]
+        cdef int64_t i
+        for i in range(1, self.n_chunks()):
+            df_join_extent(&total, &self.sketched_extents[i * self.n_directions + direction])
+        return total
+
     # Gradients -----------------------------------------------------------------------------------------------------------
 
     cdef int64_t n_chunks(self) noexcept nogil:
-        return (self.n_drawn + self.chunk - 1) // self.chunk
+        return (self.n_listed + self.chunk - 1) // self.chunk
 
     cdef int32_t* quantised_of(self, int k) noexcept nogil:
         """The quantised gradients for the k-th sum."""
@@ -446,11 +582,13 @@ cdef class Booster:
 
     cdef void quantise_chunk(self, int64_t item) noexcept nogil:
         """Make the quantised gradients of a chunk."""
-        cdef int64_t begin = item * self.chunk, end = min(self.n_drawn, begin + self.chunk)
+        cdef int64_t begin = item * self.chunk, end = min(self.n_listed, begin + self.chunk)
         cdef df_boost_extent* extent = self.extents + item * self.n_sums
         cdef df_boost_rows rows
         cdef int k
-        if self.own is not None:
+        if self.chances is not None and self.rows.list != NULL:
+            df_quantise_kept(&self.rows, self.data.n_rows, self.n_sums, begin, end, self.factors, self.quantised, extent)
+        elif self.own is not None:
             df_quantise_known(&self.own.known, &self.rows, self.data.n_rows, begin, end, self.factors, self.has_hessian,
                               self.quantised, extent)
         elif self.loss == DF_MULTINOMIAL_LOSS:

@@ -119,12 +119,9 @@ DF_INLINE void df_weigh_block(df_gradient_block *block, const double *weight, in
     }
 }
 
-/* The largest derivatives of a block, weights included. INOUT extent */
-DF_INLINE void df_extend(df_gradient_block *block, const df_boost_rows *some, int64_t n, df_boost_extent *extent) {
-    double g, h;
-    df_weigh_block(block, some->weight, n);
-    g = df_largest_of(block->gradient, n);
-    h = df_largest_of(block->hessian, n);
+/* The largest derivatives of a block. INOUT extent */
+DF_INLINE void df_extend(const df_gradient_block *block, int64_t n, df_boost_extent *extent) {
+    const double g = df_largest_of(block->gradient, n), h = df_largest_of(block->hessian, n);
     extent->gradient = g > extent->gradient ? g : extent->gradient;
     extent->hessian = h > extent->hessian ? h : extent->hessian;
 }
@@ -160,18 +157,18 @@ DF_INLINE void df_quantise_some(const double *x, int64_t n, double factor, int h
     *sum += total;
 }
 
-/* The quantised gradients of a block, whose derivatives are known. factors : 2 to the power of their exponents; OUT quantised : [n, 1 or
- * 2] */
-DF_INLINE void df_quantise_block(df_gradient_block *block, const df_boost_rows *some, int64_t n, const double *factors, int has_hessian,
-                         int32_t *quantised, df_boost_extent *extent) {
+/* The quantised gradients of a block, whose derivatives are known. times : of its rows, or NULL; is_weighted : derivatives have been
+ * multiplied by weights; factors : 2 to the power of their exponents; OUT quantised : [n, 1 or 2] */
+DF_INLINE void df_quantise_block(const df_gradient_block *block, const uint32_t *times, int is_weighted, int64_t n,
+                                 const double *factors, int has_hessian, int32_t *quantised, df_boost_extent *extent) {
     int32_t g[DF_GRADIENT_BLOCK], h[DF_GRADIENT_BLOCK];
-    df_extend(block, some, n, extent);
+    df_extend(block, n, extent);
     if (!df_fits_factors(extent, factors))
         return; /* integers would be out of range; with the right factors they will not */
-    df_quantise_some(block->gradient, n, factors[0], 0, some->times, has_hessian ? g : quantised, &extent->largest[0], &extent->sum[0]);
+    df_quantise_some(block->gradient, n, factors[0], 0, times, has_hessian ? g : quantised, &extent->largest[0], &extent->sum[0]);
     if (!has_hessian)
         return;
-    df_quantise_some(block->hessian, n, factors[1], some->weight != NULL, some->times, h, &extent->largest[1], &extent->sum[1]);
+    df_quantise_some(block->hessian, n, factors[1], is_weighted, times, h, &extent->largest[1], &extent->sum[1]);
     for (int64_t i = 0; i < n; i++) {
         quantised[2 * i] = g[i];
         quantised[2 * i + 1] = h[i];
@@ -186,7 +183,8 @@ DF_INLINE void df_quantise_rows(df_gradient_block *block, const df_boost_rows *r
     const int per = has_hessian ? 2 : 1;
     const uint32_t *list = rows->list != NULL ? rows->list + begin : NULL;
     quantised += per * k * step;
-    df_quantise_block(block, some, n, factors + 2 * k, has_hessian, list != NULL ? block->quantised : quantised + per * begin, extent);
+    df_weigh_block(block, some->weight, n);
+    df_quantise_block(block, some->times, some->weight != NULL, n, factors + 2 * k, has_hessian, list != NULL ? block->quantised : quantised + per * begin, extent);
     for (int64_t i = 0; list != NULL && i < n; i++)
         for (int j = 0; j < per; j++)
             quantised[(int64_t)per * list[i] + j] = block->quantised[per * i + j];
@@ -316,6 +314,33 @@ static inline void df_quantise_known(const df_known_derivatives *known, const df
         for (int64_t k = 0; k < known->n_sums; k++) {
             df_take_known(known, rows->list, k, at, n, &block);
             df_quantise_rows(&block, rows, &some, step, k, at, n, factors, has_hessian, quantised, &extent[k]);
+        }
+    }
+}
+
+/* Kept derivatives of the rows of a list, from place `begin` to `end` - 1: quantised gradients. factors : [n_sums, 2]; OUT
+ * quantised : [n_sums, step, 2] */
+static inline void df_quantise_kept(const df_boost_rows *rows, int64_t step, int64_t n_sums, int64_t begin, int64_t end,
+                                    const double *factors, int32_t *quantised, df_boost_extent *extent) {
+    df_gradient_block block;
+    for (int64_t k = 0; k < n_sums; k++) {
+        const double *kept = rows->kept + 2 * k * step;
+        int32_t *of_sum = quantised + 2 * k * step;
+        extent[k] = df_no_extent();
+        for (int64_t at = begin; at < end; at += DF_GRADIENT_BLOCK) {
+            const int64_t n = end - at < DF_GRADIENT_BLOCK ? end - at : DF_GRADIENT_BLOCK;
+            const uint32_t *list = rows->list + at;
+            for (int64_t i = 0; i < n; i++) {
+                block.gradient[i] = kept[2 * (int64_t)list[i]];
+                block.hessian[i] = kept[2 * (int64_t)list[i] + 1];
+                block.times[i] = rows->times != NULL ? rows->times[list[i]] : 1;
+            }
+            df_quantise_block(&block, rows->times != NULL ? block.times : NULL, 1, n, factors + 2 * k, 1, block.quantised,
+                              &extent[k]);
+            for (int64_t i = 0; i < n; i++) {
+                of_sum[2 * (int64_t)list[i]] = block.quantised[2 * i];
+                of_sum[2 * (int64_t)list[i] + 1] = block.quantised[2 * i + 1];
+            }
         }
     }
 }

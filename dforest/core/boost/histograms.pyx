@@ -23,7 +23,10 @@ from dforest.core.loops cimport (
     df_boost_write_subset, df_whole_lanes, loops,
 )
 from dforest.core.tree.buffers cimport DF_RED_ZONE, ensure_room
-from dforest.rules.boost cimport DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_packed_sums, df_sums_of
+from dforest.rules.boost cimport (
+    DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_gain_of_score, df_packed_sums, df_sums_of,
+)
+from dforest.rules.preferences cimport df_counted_gain
 
 cdef extern from "core/red_zones.h" nogil:
     void df_close_array(void* end, int size)
@@ -44,6 +47,14 @@ cdef inline df_boost_arrays arrays_at(void* memory, Py_ssize_t n) noexcept nogil
     arrays.g = <int64_t*> memory
     arrays.h, arrays.n = arrays.g + n, arrays.g + 2 * n
     return arrays
+
+
+cdef double counted(const Search* search, const df_boost_cut* cut, bint has_outputs) noexcept nogil:
+    """What a cut of a column counts for among others of its node."""
+    cdef double gain = cut.score
+    if not has_outputs:
+        gain = df_gain_of_score(search.limits, search.monotonic_csts != NULL, gain, <double> cut.gradient, <double> cut.hessian)
+    return df_counted_gain(gain, search.factors[cut.feature], search.costs[cut.feature])
 
 
 @cython.final
@@ -381,6 +392,7 @@ cdef class Histograms:
         cdef df_boost_cut cut
         cdef const df_boost_constraint* constrained = NULL if search.monotonic_csts == NULL else &constraint
         cdef int64_t most = 0, here = 0, n_others = 0
+        cdef double best_counts = 0.0, here_counts
         cdef int n_codes
         cdef df_boost_find find
         cdef Py_ssize_t m
@@ -425,9 +437,14 @@ cdef class Histograms:
             if column.default >= 0:
                 cut.most = here                    # the default has no entry, by however many outputs
             most = max(most, cut.most)
-            if best.feature < 0 or cut.score > best.score:     # columns ascend
+            cut.feature = j
+            if search.factors == NULL:
+                here_counts = cut.score
+            else:
+                here_counts = counted(search, &cut, self.n_outputs > 1)
+            if best.feature < 0 or here_counts > best_counts:  # columns ascend
                 best[0] = cut
-                best.feature = j
+                best_counts = here_counts
         best.most = most
 
     cdef void unpack(self, const BundledColumn* column, const df_boost_sums* total, df_boost_entries* entries,

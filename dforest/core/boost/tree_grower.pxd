@@ -50,8 +50,13 @@ cdef class TreeGrower:
     cdef BoostedTree tree
     cdef CustomLoss own                # None: the loss has a number
     cdef TreeWriter writer
+    cdef readonly Py_ssize_t n_outputs  # values of a leaf
+    cdef bint is_sketched              # the tree's own outputs are directions of a sketch
     cdef const LeafSetting* fit        # the booster's
     cdef const int32_t* quantised      # [n_outputs, n_rows, 1 or 2] of the present tree
+    cdef BoostOutput* outputs          # [n_nodes, n_outputs] of the present tree: its own, or those here
+    cdef BoostOutput* of_leaves        # [of_leaves_room] of sketched trees
+    cdef Py_ssize_t of_leaves_room
     cdef double* raw                   # [n_outputs, n_rows] sums of leaf values, of the present tree and those before
     cdef df_weighed* weighed           # [n_rows] by leaves; NULL: leaves are Newton's steps
     cdef LeafRange* leaf_ranges        # [n_leaf_ranges] all rows that are drawn, leaf by leaf
@@ -63,7 +68,9 @@ cdef class TreeGrower:
 
     cdef int begin_fit(self, const LeafSetting* setting) except -1
     cdef int grow(self, int kind, int32_t* quantised, const double* kept, bint has_tail, const BoostScale* scales,
-                  double max_weight, uint32_t seed, double* raw, WorkerContext* worker) except -1 nogil
+                  double max_weight, uint32_t seed, double* raw, WorkerContext* worker, int32_t* sketched=*,
+                  const BoostScale* sketched_scales=*) except -1 nogil
+    cdef int take_nodes(self, const BoostScale* scales) except -1 nogil
     cdef int finish_tree(self) except -1 nogil
     cdef void make_steps(self) noexcept nogil
     cdef int64_t weight_of(self, int64_t row) noexcept nogil

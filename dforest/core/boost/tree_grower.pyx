@@ -57,12 +57,15 @@ cdef class TreeGrower:
     tree : BoostedTree
     own : CustomLoss or None
         The user's loss, which says what leaves are, or None.
+    n_outputs : int
+        How many values a leaf has: as many as the tree has outputs, or more if those are directions of a sketch.
     """
 
-    def __cinit__(self, BoostedTree tree not None, CustomLoss own):
-        self.tree, self.own = tree, own
+    def __cinit__(self, BoostedTree tree not None, CustomLoss own, Py_ssize_t n_outputs):
+        self.tree, self.own, self.n_outputs = tree, own, n_outputs
+        self.is_sketched = n_outputs > tree.n_outputs
         self.data, self.team = tree.bundles.data, tree.team
-        self.writer = TreeWriter(3 + tree.n_outputs, 1 + tree.n_outputs, True)
+        self.writer = TreeWriter(3 + n_outputs, 1 + n_outputs, True)
 
     cdef int begin_fit(self, const LeafSetting* setting) except -1:
         """Take what is the same for all trees of the fit."""
@@ -78,19 +81,38 @@ cdef class TreeGrower:
         free(self.range_sums)
         free(self.weighed)
         free(self.waiting)
+        free(self.of_leaves)
 
     cdef int grow(self, int kind, int32_t* quantised, const double* kept, bint has_tail, const BoostScale* scales,
-                  double max_weight, uint32_t seed, double* raw, WorkerContext* worker) except -1 nogil:
+                  double max_weight, uint32_t seed, double* raw, WorkerContext* worker, int32_t* sketched=NULL,
+                  const BoostScale* sketched_scales=NULL) except -1 nogil:
         """Grow a tree, and write it.
 
         IN kind : of words
-        INOUT raw : [n_outputs, n_rows] sums of leaf values; for the others see `BoostedTree.grow`
+        INOUT raw : [n_outputs, n_rows] sums of leaf values
+        IN sketched : [n directions, n_rows, 2] what splits are chosen by, if the tree is sketched, and their scales; for the others
+        see `BoostedTree.grow`
         """
         self.quantised, self.raw = quantised, raw
         self.tree.histograms.use(kind)
-        self.tree.grow(quantised, kept, has_tail, scales, max_weight, seed, worker)
+        if self.is_sketched:
+            self.tree.grow(sketched, NULL, False, sketched_scales, 0.0, seed, worker)
+            self.take_nodes(scales)
+        else:
+            self.tree.grow(quantised, kept, has_tail, scales, max_weight, seed, worker)
+            self.outputs = self.tree.outputs
         self.finish_tree()
         return self.write_tree()
+
+    cdef int take_nodes(self, const BoostScale* scales) except -1 nogil:
+        """Have outputs of one's own for the nodes of a sketched tree. IN scales : [n_outputs]"""
+        cdef Py_ssize_t i, k
+        ensure_room(<void**> &self.of_leaves, &self.of_leaves_room, self.tree.n_nodes * self.n_outputs, sizeof(BoostOutput))
+        self.outputs = self.of_leaves
+        for i in range(self.tree.n_nodes):
+            for k in range(self.n_outputs):
+                self.outputs[i * self.n_outputs + k].scale = scales[k]
+        return 0
 
     cdef int finish_tree(self) except -1 nogil:
         """Find the values of the leaves, and add them to the raw predictions."""
@@ -116,10 +138,10 @@ cdef class TreeGrower:
 
     cdef void make_steps(self) noexcept nogil:
         """Newton's steps of all nodes, from the sums of leaf ranges."""
-        cdef Py_ssize_t i, k, K = self.tree.n_outputs
+        cdef Py_ssize_t i, k, K = self.n_outputs
         cdef const BoostNode* node
         cdef const BoostNode* nodes = self.tree.nodes
-        cdef BoostOutput* outputs = self.tree.outputs
+        cdef BoostOutput* outputs = self.outputs
         cdef BoostOutput* own
         cdef double l1 = self.fit.l1 / self.fit.weight_unit, l2 = self.fit.l2 / self.fit.weight_unit
         for i in range(self.tree.n_nodes * K):
@@ -185,12 +207,12 @@ cdef class TreeGrower:
         Bounds of steps become those of values, from each node to its children, which have higher numbers.
         """
         cdef const BoostNode* nodes = self.tree.nodes
-        cdef BoostOutput* outputs = self.tree.outputs
+        cdef BoostOutput* outputs = self.outputs
         cdef df_bounds* bounds = self.tree.bounds
         cdef df_bounds own
         cdef double values[2]
         cdef double midpoint
-        cdef Py_ssize_t i, k, K = self.tree.n_outputs
+        cdef Py_ssize_t i, k, K = self.n_outputs
         cdef int side
         for i in range(self.tree.n_nodes):
             for k in range(K):
@@ -207,10 +229,10 @@ cdef class TreeGrower:
 
     cdef void smooth_values(self) noexcept nogil:
         """Draw the values of nodes towards those of their parents, which have lower numbers, but within their own bounds."""
-        cdef BoostOutput* outputs = self.tree.outputs
+        cdef BoostOutput* outputs = self.outputs
         cdef double share, value
         cdef df_bounds own
-        cdef Py_ssize_t i, k, K = self.tree.n_outputs
+        cdef Py_ssize_t i, k, K = self.n_outputs
         for i in range(1, self.tree.n_nodes):
             share = df_share_of_draws(<double> self.tree.nodes[i].at.n, <double> self.tree.nodes[i].at.n, self.fit.path_smooth)
             for k in range(K):
@@ -235,7 +257,7 @@ cdef class TreeGrower:
     cdef void find_value_of_rows(self, BoostNode* node) noexcept nogil:
         """Find a node's values by the quantile of what is missing from its rows' raw predictions, or as the loss says."""
         cdef df_weighed* weighed = self.weighed + node.at.first
-        cdef BoostOutput* outputs = self.tree.outputs_of(node)
+        cdef BoostOutput* outputs = self.outputs + (node - self.tree.nodes) * self.n_outputs
         cdef const uint32_t* rows = self.tree.rows.rows_from(node.at.first)
         cdef int32_t shift = self.weight_shift(rows, node.at.first, node.at.n)
         cdef df_quantiser weight_quantiser = df_weight_quantiser_of(shift)
@@ -247,7 +269,7 @@ cdef class TreeGrower:
         if self.own is not None:
             outputs.value = self.value_of(self.own.leaf_value(rows, node.at.first, node.at.n))
             return
-        for k in range(self.tree.n_outputs):
+        for k in range(self.n_outputs):
             y, raw = self.fit.rows.y + k * self.data.n_rows, self.raw + k * self.data.n_rows
             for i in range(node.at.n):
                 row = node.at.first + i if rows == NULL else <int64_t> rows[i]
@@ -286,7 +308,7 @@ cdef class TreeGrower:
                 some.first = node.at.first + begin
                 some.n = min(self.fit.leaf_rows, node.at.n - begin)
                 begin += some.n
-        ensure_room(<void**> &self.range_sums, &self.range_sums_room, 2 * self.n_leaf_ranges * self.tree.n_outputs,
+        ensure_room(<void**> &self.range_sums, &self.range_sums_room, 2 * self.n_leaf_ranges * self.n_outputs,
                     sizeof(int64_t))
         return 0
 
@@ -296,7 +318,7 @@ cdef class TreeGrower:
         cdef const int32_t* quantised
         cdef const uint32_t* rows = self.tree.rows.rows_from(0)
         cdef int64_t i, row, times, g, h
-        cdef Py_ssize_t k, K = self.tree.n_outputs
+        cdef Py_ssize_t k, K = self.n_outputs
         for k in range(K):
             quantised = self.quantised + k * self.tree.plane
             g = h = 0
@@ -319,9 +341,9 @@ cdef class TreeGrower:
         cdef double value
         cdef double* raw
         cdef int64_t i
-        cdef Py_ssize_t k, K = self.tree.n_outputs
+        cdef Py_ssize_t k, K = self.n_outputs
         for k in range(K):
-            value = self.tree.outputs[some.node * K + k].value
+            value = self.outputs[some.node * K + k].value
             raw = self.raw + k * self.data.n_rows
             for i in range(some.first, some.first + some.n):
                 raw[i if rows == NULL else <int64_t> rows[i]] += value
@@ -333,7 +355,7 @@ cdef class TreeGrower:
         cdef int64_t at = self.tree.rows.n + item * self.fit.chunk, end = min(self.data.n_rows, at + self.fit.chunk)
         cdef const uint32_t* rows
         cdef int i, n
-        cdef Py_ssize_t k, K = self.tree.n_outputs
+        cdef Py_ssize_t k, K = self.n_outputs
         while at < end:
             rows = self.tree.rows.drawn + at
             n = <int> min(<int64_t> WALKERS, end - at)
@@ -341,7 +363,7 @@ cdef class TreeGrower:
             for k in range(K):
                 raw = self.raw + k * self.data.n_rows
                 for i in range(n):
-                    raw[rows[i]] += self.tree.outputs[leaves[i] * K + k].value
+                    raw[rows[i]] += self.outputs[leaves[i] * K + k].value
             at += n
 
     # Trees ---------------------------------------------------------------------------------------------------------------
@@ -353,7 +375,7 @@ cdef class TreeGrower:
         cdef Split split
         cdef uint64_t narrow[DF_SUBSET_WORDS]
         cdef uint64_t* subset
-        cdef Py_ssize_t number = 0, written, parent, k, K = self.tree.n_outputs
+        cdef Py_ssize_t number = 0, written, parent, k, K = self.n_outputs
         cdef const BoostOutput* outputs
         cdef int64_t* leaf
         cdef double* values
@@ -367,7 +389,7 @@ cdef class TreeGrower:
         while n > 0:
             n -= 1
             node = &nodes[waiting[n].number]
-            outputs = self.tree.outputs_of(node)
+            outputs = self.outputs + (node - nodes) * K
             parent = waiting[n].parent
             if node.left < 0:
                 leaf = self.writer.add_leaf(parent, waiting[n].is_right)

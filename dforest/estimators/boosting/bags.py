@@ -264,7 +264,8 @@ def going_on(problem, bags, grown, n_threads):
         sums = np.zeros((len(training.y), own.n_sums)) if training.offset is None else training.offset.copy()
         forest = forest_of_bag(grown, b, len(bags))
         forest.packed(n_threads=n_threads).add_up(X, sums, 0, forest.n_trees, n_threads)
-        problems.append(replace(own, n_grown=forest.n_trees, raw=np.ascontiguousarray(sums.T)))
+        used = np.bincount(forest.feature[forest.feature >= 0], minlength=len(own.columns)) > 0
+        problems.append(replace(own, n_grown=forest.n_trees, raw=np.ascontiguousarray(sums.T), used=used))
     return problems[0] if len(problems) == 1 else BagsProblem(tuple(problems))
 
 

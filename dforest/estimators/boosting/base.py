@@ -386,15 +386,23 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
             colsample_bylevel=float(self.colsample_bylevel),
             l1=self.l1_regularization,
             path_smooth=float(self.path_smooth),
+            min_gain=float(self.min_gain_to_split),
             categorical_smoothing=float(self.categorical_smoothing),
             min_samples_category=min(self.min_samples_category, n_rows + 1),
         )
         n_drawn = max(1, int(self.subsample * n_rows))
+        by_chance = self.sampling == "mvs" and n_drawn < n_rows
+        if by_chance and self._loss.facts.leaf != "newton":
+            raise ValueError(
+                f'sampling="mvs" with loss={self.loss!r}; allowed is sampling="uniform", as leaves of this loss are no Newton steps, '
+                "and rows that are likelier to be drawn would count too much there"
+            )
         return BoostingProblem(
             columns, self._loss.targets(y), weight, self._loss.bound(queries), baseline, rules, seeds.trees, n_rows,
             n_drawn if n_drawn < n_rows else None, constraints,
             can_split(columns, ranks) if rules.draw_columns(len(columns)) else None,
             raw=None if offset is None else np.array(offset.T, order="C"), share=share, statistics=statistics,
+            by_chance=by_chance,
         )  # fmt: skip
 
     def _coded(self, parts, kinds, n_categories, bin_weight, ranks, engine):

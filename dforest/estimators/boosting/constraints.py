@@ -29,7 +29,38 @@ def constraints_of(estimator, n_features):
         most = {"no_interactions": 1, "pairwise": 2}.get(str(estimator.interaction_cst), 0)
         if most == 0:
             groups = _groups(estimator.interaction_cst, n_features, estimator._features.names or [])
-    return Constraints(directions if directions.any() else None, most, groups)
+    return Constraints(
+        directions if directions.any() else None, most, groups, _costs(estimator, n_features), float(estimator.monotone_penalty)
+    )
+
+
+def _costs(estimator, n_features):
+    """`feature_costs` by column; None: none costs anything. Raises ValueError if they are not as described."""
+    given, names = estimator.feature_costs, estimator._features.names or []
+    if given is None:
+        return None
+    allowed = f"allowed are {n_features} numbers from 0 on, a dict of such numbers by column, and None"
+    try:
+        if isinstance(given, Mapping):
+            costs = np.zeros(n_features)
+            for feature, cost in given.items():
+                costs[number_of_column(feature, n_features, names)] = cost
+        else:
+            costs = np.array(given, np.float64)
+    except (TypeError, ValueError, IndexError):
+        costs = np.zeros(0)
+    if costs.shape != (n_features,) or not ((costs >= 0) & (costs < np.inf)).all():
+        raise ValueError(f"feature_costs={given!r:.200}; {allowed}")
+    return costs if costs.any() else None
+
+
+def number_of_column(feature, n_features, names):
+    """The number of a column that is given by number or by name: int. Raises ValueError if there is no such column."""
+    if isinstance(feature, str) and feature in names:
+        return names.index(feature)
+    if isinstance(feature, bool) or not isinstance(feature, Integral) or not 0 <= feature < n_features:
+        raise ValueError(feature)
+    return int(feature)
 
 
 def _groups(interaction_cst, n_features, names):

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dforest.core.boost.booster import directions_of
 from dforest.core.boost.intercept import find_intercept, sum_derivatives
 from dforest.core.boost.inverse_link import class_predictions, predictions
 from dforest.core.boost.loss import GroupedRows
@@ -146,6 +147,11 @@ class Loss:
     def n_coupled(self):
         """How many raw predictions of a row take their steps together: see `rules/boost.h`."""
         return self.n_sums if self.is_joint else 1
+
+    @property
+    def n_directions(self):
+        """How many directions of a sketch splits are chosen by; 0: by all outputs of a tree. See `rules/sketch.h`."""
+        return directions_of(self.n_sums) if self.is_joint and self.one_tree else 0
 
     @property
     def n_targets(self):
@@ -418,7 +424,7 @@ class OwnLoss:
         """The loss, in place of a number."""
         return self.loss
 
-    n_targets, levels, is_damped, one_vs_rest = 1, None, False, False
+    n_targets, n_directions, levels, is_damped, one_vs_rest = 1, 0, None, False, False
 
     @property
     def n_outputs(self):

@@ -267,6 +267,17 @@ BOOSTING_PARAMETERS = (
         group=SHAPE,
     ),
     Parameter(
+        "min_gain_to_split",
+        "float",
+        0.0,
+        [Interval(Real, 0, None, closed="left")],
+        """Least gain of a split, from 0 on: nodes whose best split gains less stay leaves. With the sums G of gradients and H of
+        Hessians, each times the weights of rows, the gain is what the split adds to G^2 / (H + `l2_regularization`), which is
+        twice what the loss of the training rows gets less by, to second order. XGBoost calls it `gamma`.""",
+        of=BOOSTING,
+        group=SHAPE,
+    ),
+    Parameter(
         "min_hessian",
         "float",
         "deprecated",
@@ -325,6 +336,19 @@ BOOSTING_PARAMETERS = (
         """Share of the rows that each iteration draws without replacement, above 0 and up to 1; the number of rows is rounded
         down. The trees of the iteration are grown from these rows, and only these count towards `min_samples_leaf`. A share below
         1 is stochastic gradient boosting: it takes less time, and the trees are less alike.""",
+        of=BOOSTING,
+        group=ROWS,
+    ),
+    Parameter(
+        "sampling",
+        '{"uniform", "mvs"}',
+        "uniform",
+        [StrOptions({"uniform", "mvs"})],
+        """How an iteration draws rows, if `subsample` is below 1. "uniform" means that all are equally likely. "mvs", minimal variance
+        sampling, draws about as many, but rows with large derivatives are likelier, and count for less where they are drawn, so
+        that sums have the right means: this takes a little more time and mostly has a lower loss than "uniform" by as many rows.
+        It is for losses whose leaves are Newton steps, which are all but those of absolute distances, quantiles and robust
+        means.""",
         of=BOOSTING,
         group=ROWS,
     ),
@@ -404,6 +428,29 @@ BOOSTING_PARAMETERS = (
         numbers. For classification there must be two classes, and the prediction is the probability of the second one.
         If y has several columns, a constraint holds for the predictions of each of them. Categorical features can't be
         constrained. The values of leaves are kept within the bounds that the constrained splits above them set.""",
+        of=BOOSTING,
+        group=COLUMNS,
+    ),
+    Parameter(
+        "monotone_penalty",
+        "float",
+        0.0,
+        [Interval(Real, 0, None, closed="left")],
+        """How far splits by columns with a monotonic constraint are put off, from 0 on, so that others come first. At depth d, 0 being
+        that of the root, gains of such splits count times 1 - monotone_penalty / 2^d if it is up to 1, and else times
+        1 - 2^(monotone_penalty - 1 - d), or not at all where d is at most monotone_penalty - 1. It is LightGBM's.""",
+        of=BOOSTING,
+        group=COLUMNS,
+    ),
+    Parameter(
+        "feature_costs",
+        "array-like of float of shape (n_features,), dict or None",
+        None,
+        ["array-like", dict, None],
+        """What it costs to use a column, from 0 on, in the unit of `min_gain_to_split`: the gain of a split counts for as much less as
+        long as no split of the model tests its column. So columns that are expensive to measure are only used if they are worth
+        it. A dict maps names or numbers of columns to costs; those that it leaves out cost nothing. None means that none costs
+        anything. In a tree, what a split counts for is found when its node is made.""",
         of=BOOSTING,
         group=COLUMNS,
     ),

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from dforest.core.boost.constraints import Constraints
 from dforest.core.grow.label_order import LABELS_ORDERED_ABOVE
 from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.boosting.rows import count_strata
@@ -73,11 +72,15 @@ class LabelStatistics:
         return np.hstack([X, self.rows])
 
     def beside(self, constraints):
-        """The `Constraints` on the columns of X, with the columns of statistics, which have none."""
+        """The `Constraints` on the columns of X, with the columns of statistics, which cost what those of their labels do."""
         directions = constraints.directions
         if directions is not None:
             directions = np.append(directions, np.zeros(self.n_columns, directions.dtype))
-        return Constraints(directions, constraints.most_features, constraints.groups)
+        costs = constraints.costs
+        origins = np.append(np.arange(self.n_features, dtype=np.int32), self.features)
+        return constraints._replace(
+            directions=directions, costs=None if costs is None else np.append(costs, costs[self.features]), origins=origins
+        )
 
     def with_sets(self, tree):
         """A tree whose nodes test sets of labels in place of statistics.
