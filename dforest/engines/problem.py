@@ -440,7 +440,7 @@ class BoostingProblem:
 
     def plans_of(self, trees):
         """See `Problem.plans_of`; the range begins with the first tree of an iteration."""
-        if self.n_drawn is None:
+        if self.n_drawn is None or self.by_chance:  # which rows are drawn by chance follows from the gradients of all
             return (AllRows(),) * len(trees)
         of_iterations = np.repeat(self.seeds_of(trees)[:: self.n_trees_per_iteration], self.n_trees_per_iteration)
         return tuple(Subsample(self.n_drawn, int(seed)) for seed in of_iterations[: len(trees)])
