@@ -98,16 +98,16 @@ _BOOSTED = _ANYWHERE | {
         "lambdarank_normalization lambdarank_pair_method"
     ),
     "Each iteration draws its rows anew where subsample is below 1": "bagging_freq subsample_freq",
-    "There is one kind of boosting, of all trees, with rows drawn with equal chances where subsample is below 1": (
-        "data_sample_strategy boosting_type boosting top_rate other_rate goss booster"
+    "There is one kind of boosting, of all trees": "boosting_type boosting booster",
+    'sampling="mvs" draws rows by their gradients where subsample is below 1, and has the place of GOSS': (
+        "data_sample_strategy top_rate other_rate goss sampling_method bootstrap_type mvs_reg"
     ),
     "Boosted trees are not honest: each is grown by what the trees before it leave over, so that no rows are new to its leaves": (
         "honest honesty honest_fraction honesty_fraction"
     ),
     "No trees are dropped: there is no DART": "drop_rate max_drop skip_drop uniform_drop rate_drop one_drop xgboost_dart_mode",
-    "There is no least gain of a split: min_samples_leaf, min_sum_hessian_in_leaf and l2_regularization limit trees": (
-        "min_split_gain min_gain_to_split gamma min_split_loss"
-    ),
+    "min_gain_to_split": "min_split_gain gamma min_split_loss min_impurity_decrease",
+    "multi_class": "multi_strategy num_class num_classes",
     "Trees grow best first; max_leaf_nodes and max_depth limit them": "grow_policy growing_strategy policy",
     "Leaves have constant values: there are no linear trees": "linear_tree linear_lambda linear_trees leaf_estimation_method",
     "Bins may have any number of rows": "min_data_in_bin",
@@ -117,8 +117,12 @@ _BOOSTED = _ANYWHERE | {
         "max_cat_threshold max_cat_to_onehot one_hot_max_size"
     ),
     "l2_regularization is for splits of all columns alike, categorical_smoothing for the order of categories": "cat_l2",
-    "Constraints hold exactly, by the one method that there is": "monotone_constraints_method monotone_penalty mono_penalty",
-    "Columns have no weights or costs": "feature_contri feature_contrib feature_penalty cegb_tradeoff",
+    "Constraints hold exactly, by the one method that there is": "monotone_constraints_method",
+    "monotone_penalty": "mono_penalty monotone_splits_penalty",
+    "feature_costs is what the model's first split by a column costs; columns have no weights": (
+        "feature_contri feature_contrib feature_penalty cegb_tradeoff cegb_penalty_split cegb_penalty_feature_coupled "
+        "cegb_penalty_feature_lazy first_feature_use_penalties per_object_feature_penalties penalties_coefficient"
+    ),
     "Splits and bins can't be forced": "forcedsplits_filename forcedbins_filename",
     "path_smooth": "leaf_smoothing",
     "Leaves are not fitted again to other rows": "refit_decay_rate",

@@ -72,7 +72,10 @@ def report(self, X=None, y=None, *, path=None, scoring=None, output=None, verbos
     """
     check_is_fitted(self)
     check_leaves_predict(self, "report")
+    loss = getattr(self, "_loss", None)
     n_outputs = self.forest_.objective.n_outputs
+    if loss is not None and not loss.levels:  # whose trees have a value for each class, maybe, of one target
+        n_outputs = loss.n_targets
     if n_outputs > 1 and output is None:
         raise ValueError(
             f"output=None, but {type(self).__name__} has {n_outputs} outputs, and a report is about one: its scores, curves "

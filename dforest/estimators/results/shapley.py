@@ -180,6 +180,7 @@ def _explain(self, kind, X, background, sparse_output=False):
     known = getattr(self, "feature_names_in_", None)
     features = None if known is None else known.tolist()
     classes = classes_of(self) if is_classifier(self) else None
+    are_labels = classes is not None and isinstance(self.classes_, list)
     explained = []
     for output, own in enumerate(prediction_columns(forest.objective)):
         of_output = forest.of_output(output)
@@ -194,10 +195,11 @@ def _explain(self, kind, X, background, sparse_output=False):
         like = _conversion_to_kind_of(given)
         X = like(SparseRows.of_any(X).matrix())
         explained = [([like(of_result) for of_result in values], base, error) for values, base, error in explained]
-    if classes is None and len(explained) > 1:
+    if not are_labels and len(explained) > 1:
         values, base, error = zip(*explained, strict=True)
         values = sum(values, []) if sparse_output else np.concatenate(values, axis=-1)
-        return kind(values, np.concatenate(base), X, features, None, max(error))
+        names = None if classes is None else [str(label) for label in classes[0].tolist()]
+        return kind(values, np.concatenate(base), X, features, names, max(error))
     results = []
     for output, (values, base, error) in enumerate(explained):
         names = None

@@ -31,19 +31,25 @@ def link_of(estimator):
     Raises
     ------
     ValueError
-        If these are boosted trees of several labels.
+        If these are boosted trees of several labels, or of one tree for all classes, or of each class against the rest.
     """
     if estimator.forest_.objective.baseline is None:
         return None
-    n_outputs = estimator.forest_.objective.n_outputs
+    n_outputs, loss = estimator.forest_.objective.n_outputs, estimator._loss
+    if loss.one_vs_rest or is_classifier(estimator) and n_outputs > loss.n_targets:
+        way = "one_vs_rest" if loss.one_vs_rest else "one_tree"
+        raise ValueError(
+            f'{type(estimator).__name__} has trees of multi_class="{way}", which are not converted, as other forms have a tree for '
+            'each class, whose probabilities are a softmax; allowed is multi_class="multinomial"'
+        )
     if is_classifier(estimator) and n_outputs > 1:
         raise ValueError(
             f"{type(estimator).__name__} has {n_outputs} outputs, and boosted trees of several labels "
             "are not converted; allowed is a model for each column, as sklearn.multioutput.MultiOutputClassifier makes"
         )
-    if n_outputs > 1 and estimator._loss.levels:
+    if n_outputs > 1 and loss.levels:
         return "in_order"
-    return LINKS.get(getattr(estimator._loss, "name", None), "raw")
+    return LINKS.get(getattr(loss, "name", None), "raw")
 
 
 class Scores(NamedTuple):

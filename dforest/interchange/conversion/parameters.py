@@ -12,8 +12,8 @@ from dforest.warning import warn
 
 # What has no name here, and its default.
 _LIGHTGBM = {
-    "boosting": "gbdt", "data_sample_strategy": "bagging", "extra_trees": "0", "min_gain_to_split": "0",
-    "monotone_penalty": "0", "pos_bagging_fraction": "1", "neg_bagging_fraction": "1", "bagging_by_query": "0",
+    "boosting": "gbdt", "data_sample_strategy": "bagging", "extra_trees": "0",
+    "pos_bagging_fraction": "1", "neg_bagging_fraction": "1", "bagging_by_query": "0",
     "is_unbalance": "0", "use_missing": "1", "zero_as_missing": "0", "forcedsplits_filename": "", "feature_contri": "",
     "cegb_penalty_split": "0", "cegb_penalty_feature_lazy": "", "cegb_penalty_feature_coupled": "", "max_bin_by_feature": "",
     "forcedbins_filename": "", "min_data_in_bin": "3", "use_quantized_grad": "0",
@@ -25,7 +25,7 @@ _LIGHTGBM_OBJECTIVES = {
     "poisson": {"poisson_max_delta_step": "0.7"},
     "lambdarank": {"lambdarank_truncation_level": "30", "lambdarank_norm": "1", "label_gain": ""},
 }
-_XGBOOST = {"min_split_loss": "0", "sampling_method": "uniform", "num_parallel_tree": "1", "booster": "gbtree"}
+_XGBOOST = {"sampling_method": "uniform", "num_parallel_tree": "1", "booster": "gbtree"}
 _XGBOOST_CATEGORIES = {"max_cat_threshold": "64", "max_cat_to_onehot": "4"}
 
 _MOST_BINS = 65535
@@ -66,6 +66,8 @@ def of_lightgbm(given, n_features, n_classes, categorical):
         "l1_regularization": number("lambda_l1"),
         "l2_regularization": number("lambda_l2"),
         "path_smooth": number("path_smooth"),
+        "min_gain_to_split": number("min_gain_to_split"),
+        "monotone_penalty": number("monotone_penalty"),
         "colsample_bytree": number("feature_fraction"),
         "max_features": number("feature_fraction_bynode"),
         "max_bins": whole("max_bin", 2, _MOST_BINS),
@@ -104,6 +106,7 @@ def of_xgboost(config, n_features, n_classes, categorical):
         "min_sum_hessian_in_leaf": number("min_child_weight"),
         "l1_regularization": number("reg_alpha"),
         "l2_regularization": number("reg_lambda"),
+        "min_gain_to_split": number("min_split_loss"),
         "subsample": number("subsample"),
         "colsample_bytree": number("colsample_bytree"),
         "colsample_bylevel": number("colsample_bylevel"),

@@ -1,0 +1,147 @@
+"""Which rows and columns boosted trees prefer: `sampling`, `min_gain_to_split`, `feature_costs`, `monotone_penalty`. Models are
+compared with the naive twin in tests/boost.
+"""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, make_friedman1
+
+import dforest
+from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+X, Y = load_diabetes(return_X_y=True)
+PLAIN = dict(max_iter=20, early_stopping=False, random_state=0, max_features=1.0)
+
+
+def model(**parameters):
+    return HistGradientBoostingRegressor(**{**PLAIN, **parameters})
+
+
+def test_rows_drawn_by_chance_are_about_as_many_as_asked_for_and_leaves_are_right_in_the_mean():
+    rows, y = make_friedman1(6_000, random_state=0)
+    rows = (rows[:, [3]] > 0.5) * 1.0  # one split alone
+    stumps = [model(max_iter=1, max_leaf_nodes=2, learning_rate=1.0, subsample=0.2, sampling="mvs", random_state=seed)
+              .fit(rows, y).forest_ for seed in range(40)]  # fmt: skip
+    drawn = np.array([stump.leaf_draws.sum() for stump in stumps])
+    assert 0.95 < drawn.mean() / 1_200 < 1.02 and drawn.std() > 0
+    whole = model(max_iter=1, max_leaf_nodes=2, learning_rate=1.0).fit(rows, y)
+    found = np.array([stump.packed().mean(rows[:50], 1)[:, 0] for stump in stumps])
+    off = np.abs(found.mean(axis=0) - whole.predict(rows[:50]))
+    assert (off < 4 * found.std(axis=0) / np.sqrt(40) + 1e-3).all() and found.std() > 0
+
+
+@pytest.mark.parametrize("parameters", [{}, {"loss": "poisson"}, {"subsample": 0.05}])
+def test_the_same_on_any_number_of_threads(parameters):
+    rows, y = make_friedman1(20_000, random_state=1)
+    given = {"sampling": "mvs", "subsample": 0.3, "max_iter": 5, **parameters}
+    found = [model(n_jobs=n, **given).fit(rows, np.abs(y)).predict(rows) for n in (1, 2, 5)]
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
+
+
+def test_lower_loss_than_rows_drawn_alike():
+    rows, y = make_friedman1(4_000, noise=1.0, random_state=2)
+    errors = [
+        [np.mean((model(subsample=0.1, sampling=sampling, max_iter=60, random_state=seed).fit(rows[:3_000], y[:3_000])
+                  .predict(rows[3_000:]) - y[3_000:]) ** 2) for seed in range(5)]
+        for sampling in ("mvs", "uniform")
+    ]  # fmt: skip
+    assert np.mean(errors[0]) < np.mean(errors[1])
+
+
+def test_all_gradients_are_0():
+    fitted = model(sampling="mvs", subsample=0.5).fit(X, np.ones(len(X)))
+    assert np.array_equal(fitted.predict(X), np.ones(len(X)))
+
+
+@pytest.mark.parametrize("loss", ["absolute_error", "quantile", "huber", "fair", "log_cosh", "mape"])
+def test_losses_whose_leaves_are_no_newton_steps(loss):
+    with pytest.raises(ValueError, match=f"sampling=\"mvs\" with loss='{loss}'; allowed is sampling=\"uniform\""):
+        model(loss=loss, sampling="mvs", subsample=0.5, quantile=0.5 if loss == "quantile" else None).fit(X, Y)
+    model(loss=loss, sampling="mvs", subsample=1.0, quantile=0.5 if loss == "quantile" else None).fit(X, Y)
+
+
+def test_least_gain():
+    plain, limited = model().fit(X, Y), model(min_gain_to_split=30_000.0).fit(X, Y)
+    gains = [dforest.trees_to_dataframe(fitted)["gain"].dropna() for fitted in (plain, limited)]
+    assert gains[0].min() < 30_000 <= gains[1].min()
+    assert len(gains[0]) > len(gains[1]) > 0
+    assert len(model(min_gain_to_split=1e30).fit(X, Y).forest_.feature) == 20
+
+
+def test_least_gain_as_in_lightgbm():
+    lightgbm = pytest.importorskip("lightgbm")
+    rows = np.round(X, 2)
+    ours = model(max_iter=1, learning_rate=1.0, l2_regularization=0.0, min_gain_to_split=50_000.0).fit(rows, Y)
+    theirs = lightgbm.LGBMRegressor(n_estimators=1, learning_rate=1.0, min_split_gain=50_000.0, min_data_in_bin=1, verbose=-1)
+    assert np.allclose(ours.predict(rows), theirs.fit(rows, Y).predict(rows), rtol=1e-4)
+
+
+def test_columns_cost_until_they_are_used():
+    plain = model().fit(X, Y)
+    assert (plain.feature_importances_ > 0).all()
+    first = dforest.trees_to_dataframe(plain)["gain"].max()
+    frugal = model(feature_costs={2: 2 * first, 8: 0.0}).fit(X, Y)
+    assert frugal.feature_importances_[2] == 0 and np.count_nonzero(frugal.feature_importances_) == 9
+    once = model(feature_costs=np.full(10, first / 10)).fit(X, Y)
+    used = once.feature_importances_ > 0
+    assert 1 <= used.sum() < 10
+    gains = dforest.trees_to_dataframe(once)
+    assert gains["gain"].min() < first / 10  # columns that have been used are free
+
+
+def test_costs_hold_in_a_warm_start():
+    costs = np.full(10, 100_000.0)
+    whole = model(feature_costs=costs).fit(X, Y)
+    parts = model(feature_costs=costs, max_iter=7, warm_start=True).fit(X, Y).set_params(max_iter=20).fit(X, Y)
+    assert np.array_equal(whole.predict(X), parts.predict(X))
+
+
+def test_costs_of_labels_are_those_of_their_statistics():
+    rng = np.random.default_rng(0)
+    labels, numbers = rng.integers(60, size=2_000), rng.standard_normal(2_000)
+    y = rng.normal(size=60)[labels] + numbers
+    rows = np.column_stack([labels, numbers])
+    given = {"categorical_features": [0], "min_samples_leaf": 5}
+    assert (model(**given).fit(rows, y).feature_importances_ > 0).all()
+    assert model(feature_costs=[1e9, 0.0], **given).fit(rows, y).feature_importances_[0] == 0
+
+
+def test_penalised_columns_come_later():
+    rows, y = make_friedman1(2_000, random_state=0)
+    directions = [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]
+
+    def of_root(penalty):
+        fitted = model(monotonic_cst=directions, monotone_penalty=penalty).fit(rows, y)
+        frame = dforest.trees_to_dataframe(fitted)
+        return set(frame.groupby("tree")["feature"].first().astype(int)), fitted
+
+    assert {3} & of_root(0.0)[0]
+    roots, fitted = of_root(2.0)
+    assert not {3, 4} & roots
+    assert fitted.feature_importances_[3] > 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [({"feature_costs": [1.0]}, r"feature_costs=\[1.0\]; allowed are 10 numbers from 0 on, a dict"),
+     ({"feature_costs": np.full(10, -1.0)}, "feature_costs=array"),
+     ({"feature_costs": {"age": 1.0}}, "feature_costs={'age': 1.0}; allowed are"),
+     ({"feature_costs": {0: np.nan}}, "allowed are 10 numbers from 0 on"),
+     ({"min_gain_to_split": -1.0}, "The 'min_gain_to_split' parameter of"),
+     ({"monotone_penalty": -1.0}, "The 'monotone_penalty' parameter of"),
+     ({"sampling": "goss"}, "The 'sampling' parameter of HistGradientBoostingRegressor must be a str among")],
+)  # fmt: skip
+def test_wrong_values(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        model(**parameters).fit(X, Y)
+
+
+def test_classes_of_several_trees_share_what_they_use():
+    """Trees of one iteration are grown one after another, so that the second one has the first one's columns for nothing."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((500, 6))
+    y = np.argmax(rows[:, :3] + rng.gumbel(size=(500, 3)), axis=1)
+    costs = np.full(6, 20.0)
+    found = [HistGradientBoostingClassifier(**PLAIN, n_jobs=n, feature_costs=costs).fit(rows, y) for n in (1, 3)]
+    assert np.array_equal(found[0].predict_proba(rows), found[1].predict_proba(rows))
+    assert 0 < np.count_nonzero(found[0].feature_importances_) < 6
