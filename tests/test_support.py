@@ -268,6 +268,8 @@ def asked(feature, kind, folder):
                                   for chosen in ({"refit": True}, {"validation_folds": 3})],
             "column costs": [{"feature_costs": [0, 5.0, 0, 1e9]},
                              {"monotone_penalty": 2.0, "monotonic_cst": [1, 0, 0, -1], "feature_costs": {1: 3}}],
+            "chosen cuts": [{"splitter": "random", "categorical_features": [2]},
+                            {"forced_splits": {"feature": 1, "threshold": 0.1, "left": {"feature": 0, "threshold": 0.0}}}],
             "least gain": [{"min_gain_to_split": 0.5, "max_leaf_nodes": 9}],
             "own loss": [{"loss": OwnSquares()}, {"loss": OwnSquares(is_constant=True)}],
             "own leaves": [{"loss": OwnLeaves()}, {"loss": OwnLeaves(), "monotonic_cst": [1, 0, 0, -1], "subsample": 0.7}],

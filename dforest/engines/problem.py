@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from math import inf
 from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from dforest.core.search.criterion import Criterion
 from dforest.core.search.splitter import Splitter
 from dforest.engines.rows import RowShare
 from dforest.engines.weights import ClassBalance
-from dforest.rules.records import record
+from dforest.rules.records import constants, record
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,6 +308,8 @@ class BoostingRules:
         What is added to a category's sum of Hessians, as categories are ordered.
     min_samples_category : int, default=10
         Least number of rows of a category in a node, for it to have a place of its own in this order.
+    is_random : bool, default=False
+        Whether a node tries one cut of each column of numbers, which is drawn.
     """
 
     learning_rate: float
@@ -324,6 +327,7 @@ class BoostingRules:
     min_gain: float = 0.0
     categorical_smoothing: float = 10.0
     min_samples_category: int = 10
+    is_random: bool = False
 
     def draw_columns(self, n_features):
         """Whether trees, levels or nodes try some of so many features: bool."""
@@ -332,6 +336,31 @@ class BoostingRules:
 
     def asdict(self):
         return asdict(self)
+
+
+class ForcedSplit(NamedTuple):
+    """A split of a node at the top of each boosted tree.
+
+    Attributes
+    ----------
+    feature : int
+        Of numbers.
+    threshold : float
+        Rows up to the edge of the bin that it is in go left.
+    left, right : int
+        The numbers of the forced splits of its children; -1: they have none.
+    """
+
+    feature: int
+    threshold: float
+    left: int = -1
+    right: int = -1
+
+    def coded(self, columns):
+        """(feature, code, left, right), given the coded columns of a fit. Where all rows would go left, the code is the last one."""
+        column = columns[self.feature]
+        edges = column.highs if int(column.kind) == constants()["DF_ORDINAL"] else column.values
+        return self.feature, max(0, min(int(np.searchsorted(edges, self.threshold)), len(edges) - 1)), self.left, self.right
 
 
 @dataclass(frozen=True, eq=False)
@@ -377,6 +406,8 @@ class BoostingProblem:
         Whether rows are drawn by chances of their own (`rules/chances.h`), about n_drawn of them.
     used : ndarray of shape (n_columns,), dtype bool, or None
         Which columns the trees that there are test; None: there are none.
+    forced : tuple of ForcedSplit
+        The splits at the top of each tree, that of the root first.
     """
 
     columns: Sequence
@@ -396,6 +427,7 @@ class BoostingProblem:
     statistics: object = None
     by_chance: bool = False
     used: np.ndarray | None = None
+    forced: tuple = ()
     after_tree = None  # what `Problem` says of it: rows' predictions are known before a step could change a tree
 
     @property

@@ -41,8 +41,8 @@ _ANYWHERE = {
 }
 _BOOSTED = _ANYWHERE | {
     "Boosted trees are always grown by bins, of which max_bins is the number; device says where": "tree_method",
-    "Boosted trees take a loss, which says what splits decrease; random forests and single trees have criterion and splitter": (
-        "criterion splitter"
+    "Boosted trees take a loss, which says what splits decrease; random forests and single trees have a criterion": (
+        "criterion"
     ),
     "max_iter": (
         "n_estimators num_iterations num_iteration num_boost_round num_round num_rounds nrounds n_rounds n_iter num_trees "
@@ -112,7 +112,7 @@ _BOOSTED = _ANYWHERE | {
     "Leaves have constant values: there are no linear trees": "linear_tree linear_lambda linear_trees leaf_estimation_method",
     "Bins may have any number of rows": "min_data_in_bin",
     "max_bins is for all columns alike": "max_bin_by_feature",
-    "All thresholds between bins are tried: there are no random ones (see ExtraTreesClassifier)": "extra_trees extra_tree",
+    'splitter="random" tries one cut of each column': "extra_trees extra_tree",
     "In a node, categories are sorted by gradient, and parted in this order": (
         "max_cat_threshold max_cat_to_onehot one_hot_max_size"
     ),
@@ -123,7 +123,8 @@ _BOOSTED = _ANYWHERE | {
         "feature_contri feature_contrib feature_penalty cegb_tradeoff cegb_penalty_split cegb_penalty_feature_coupled "
         "cegb_penalty_feature_lazy first_feature_use_penalties per_object_feature_penalties penalties_coefficient"
     ),
-    "Splits and bins can't be forced": "forcedsplits_filename forcedbins_filename",
+    "forced_splits": "forcedsplits_filename",
+    "Bins can't be forced": "forcedbins_filename",
     "path_smooth": "leaf_smoothing",
     "Leaves are not fitted again to other rows": "refit_decay_rate",
     "feature_importances_ are by gain; permutation_importance is another way": "importance_type",

@@ -124,6 +124,12 @@ def _chances(fit):
     return 'sampling="mvs"' if fit.estimator.sampling == "mvs" and fit.estimator.subsample < 1.0 else None
 
 
+def _chosen_cuts(fit):
+    if fit.estimator.splitter != "best":
+        return f"splitter={fit.estimator.splitter!r}"
+    return None if fit.estimator.forced_splits is None else f"forced_splits={fit.estimator.forced_splits!r:.100}"
+
+
 def _preferences(fit):
     estimator = fit.estimator
     given = [] if estimator.feature_costs is None else [f"feature_costs={estimator.feature_costs!r:.100}"]
@@ -314,6 +320,7 @@ FEATURES = {
     "classes against the rest": Feature('each class against the rest: `multi_class="one_vs_rest"`', kinds=(BOOSTING,)),
     "rows by chance": Feature('rows drawn by their gradients: `sampling="mvs"`', _chances, (BOOSTING,)),
     "column costs": Feature("`feature_costs`, `monotone_penalty`", _preferences, (BOOSTING,)),
+    "chosen cuts": Feature('`splitter="random"` of boosted trees, `forced_splits`', _chosen_cuts, (BOOSTING,)),
     "least gain": Feature("`min_gain_to_split`", kinds=(BOOSTING,)),
     "path smoothing": Feature("`path_smooth`", kinds=(BOOSTING,)),
     "losses": Feature("all losses", kinds=(BOOSTING,)),
@@ -343,6 +350,7 @@ REFUSALS = [
     Refusal("many classes in one tree", (DEVICE, RANKS), "sketches of gradients are made by the processor of one process",
             'multi_class="multinomial"', (BOOSTING,)),
     Refusal("column costs", (DEVICE, RANKS), "splits are compared by their gains alone there", "None, and 0", (BOOSTING,)),
+    Refusal("chosen cuts", (DEVICE, RANKS), "all cuts of a column are searched there", '"best", and None', (BOOSTING,)),
     Refusal("rows by chance", (DEVICE, RANKS), "rows are drawn there before their gradients are known", 'sampling="uniform"',
             (BOOSTING,)),
     Refusal("isolation", (DEVICE,), "the length of a path is no code for kernels", "RandomTreesEmbedding, for random trees",

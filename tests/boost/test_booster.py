@@ -174,6 +174,7 @@ def make_booster(problem, baselines, n_threads=1, loops=None, more=MappingProxyT
     constraints = constraints._replace(costs=costs, monotone_penalty=penalty)
     if constraints.has_preferences:
         given["preferences"] = Preferences(len(columns), costs, penalty, constraints.directions)
+    given["forced"] = forced_rows(given.pop("forced", None))
     can = can_split(columns)
     one_tree = given.pop("one_tree", None)
     given["one_tree"] = np.ndim(problem.y) == 2 if one_tree is None else one_tree
@@ -182,6 +183,22 @@ def make_booster(problem, baselines, n_threads=1, loops=None, more=MappingProxyT
                    l1=given.pop("l1_regularization", 0.0), parameter=parameters[names.get(loss, "quantile")],
                    baseline=baselines, n_threads=n_threads, constraints=constraints, can_split=can, tuning=tuning,
                    **{"raw": None if offset is None else offset.T.copy()} | given | more)  # fmt: skip
+
+
+def forced_rows(split):
+    """Forced splits as the booster has them, from tuples in tuples."""
+    rows = []
+
+    def add(split):
+        if split is None:
+            return -1
+        number = len(rows)
+        rows.append(None)
+        rows[number] = (*split[:2], add(split[2]), add(split[3]))
+        return number
+
+    add(split)
+    return rows
 
 
 def coded(problem, is_sparse=False):
@@ -314,6 +331,30 @@ def test_models_of_rows_drawn_by_chance_are_those_of_the_twin(loss, seed):
     if loss != "multinomial":
         y = np.column_stack([problem.y, targets(rng, loss, n)])
         problem.parameters.update({"offset": None, "monotonic": None, "start": None if loss != "focal" else [0.0, 0.5]})
+        assert_equal_models(problem._replace(y=y))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "log_loss", "multinomial", "poisson"])
+def test_random_and_forced_cuts_are_those_of_the_twin(loss, seed):
+    problem = random_problem([1100 + seed, LOSSES[loss].number], loss)
+    rng, p = np.random.default_rng(seed), problem.X.shape[1]
+    columns = coded(problem)
+    of_numbers = [j for j in range(p) if problem.parameters["n_categories"][j] == 0 and len(columns[j].values) > 0]
+
+    def forced(depth):
+        if depth == 0 or not of_numbers or rng.random() < 0.2:
+            return None
+        j = int(rng.choice(of_numbers))
+        return j, int(rng.integers(len(columns[j].values))), forced(depth - 1), forced(depth - 1)
+
+    problem.parameters.update({"is_random": bool(seed % 3), "forced": forced(3), "one_tree": seed % 2 == 1})
+    if loss != "multinomial":
+        problem.parameters["one_tree"] = None
+    assert_equal_models(problem)
+    if loss in ("squared_error", "poisson"):
+        y = np.column_stack([problem.y, targets(rng, loss, len(problem.y))])
+        problem.parameters["offset"] = None
         assert_equal_models(problem._replace(y=y))
 
 

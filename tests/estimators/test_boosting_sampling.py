@@ -145,3 +145,44 @@ def test_classes_of_several_trees_share_what_they_use():
     found = [HistGradientBoostingClassifier(**PLAIN, n_jobs=n, feature_costs=costs).fit(rows, y) for n in (1, 3)]
     assert np.array_equal(found[0].predict_proba(rows), found[1].predict_proba(rows))
     assert 0 < np.count_nonzero(found[0].feature_importances_) < 6
+
+
+def test_random_cuts_differ_by_the_seed_and_fit_worse():
+    rows, y = make_friedman1(1_000, random_state=0)
+    found = [model(splitter="random", random_state=seed).fit(rows, y) for seed in (0, 0, 1)]
+    predicted = [fitted.predict(rows) for fitted in found]
+    assert np.array_equal(predicted[0], predicted[1]) and not np.array_equal(predicted[0], predicted[2])
+    assert model().fit(rows, y).score(rows, y) > found[0].score(rows, y) > 0.3
+
+
+def test_trees_begin_with_forced_splits():
+    forced = {"feature": 4, "threshold": 0.0, "right": {"feature": 2, "threshold": 0.01}}
+    fitted = model(forced_splits=forced).fit(X, Y)
+    frame = dforest.trees_to_dataframe(fitted)
+    roots = frame.groupby("tree").first()
+    assert (roots["feature"].astype(int) == 4).all() and roots["threshold"].nunique() == 1
+    edges = np.unique(X[:, 4])
+    assert abs(roots["threshold"].iloc[0] - edges[np.searchsorted(edges, 0.0)]) < np.diff(edges).max()
+    right = [frame[(frame["tree"] == t)].set_index("node").loc[roots.loc[t, "right"]]["feature"] for t in range(20)]
+    assert right == [2] * 20
+    other = model(forced_splits={"feature": 4, "threshold": 1e9}).fit(X, Y)  # which divides nothing
+    assert np.array_equal(other.predict(X), model().fit(X, Y).predict(X))
+
+
+@pytest.mark.parametrize(
+    ("forced", "message"),
+    [({"feature": 1}, r"forced_splits=\{'feature': 1\}; allowed are None and dicts"),
+     ({"feature": 10, "threshold": 0.0}, "tests the column 10, which X has not"),
+     ({"feature": 1, "threshold": np.nan}, "allowed are None and dicts"),
+     ({"feature": 1, "threshold": 0, "left": {"feature": 2}}, r"forced_splits\['left'\]=\{'feature': 2\}"),
+     ({"feature": 0, "threshold": 0, "leftt": None}, "allowed are None and dicts")],
+)  # fmt: skip
+def test_wrong_forced_splits(forced, message):
+    with pytest.raises(ValueError, match=message):
+        model(forced_splits=forced).fit(X, Y)
+
+
+def test_forced_splits_of_categories_are_refused():
+    rows = np.column_stack([np.arange(len(X)) % 3, X])
+    with pytest.raises(ValueError, match="tests the column 0, which has categories"):
+        model(categorical_features=[0], forced_splits={"feature": 0, "threshold": 1.0}).fit(rows, Y)

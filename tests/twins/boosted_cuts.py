@@ -75,8 +75,12 @@ class Judge:
         return 0.0 if self.limits.is_bounded else common_score(self.l2, self.total)
 
 
-def best_cut(rows, columns, features, integers, limits, bounds):
-    """The best cut of a node that gains something, or None. Of several outputs scores are added up. bounds : of each output"""
+def best_cut(rows, columns, features, integers, limits, bounds, code_of=None):
+    """The best cut of a node that gains something, or None. Of several outputs scores are added up.
+
+    bounds : of each output; code_of : given a feature of numbers and the codes of the rows, the one code that its cut may be
+    after, but for the last code; None: it may be after any
+    """
     judges = [Judge(rows, one, limits, own) for one, own in zip(integers, bounds, strict=True)]
     exponent = max(judge.exponent for judge in judges)
     units = [scaled(1.0, judge.exponent - exponent) for judge in judges]
@@ -104,6 +108,8 @@ def best_cut(rows, columns, features, integers, limits, bounds):
         below = [NOTHING] * len(judges)
         for i, code in enumerate(first):
             below = [add(a, own.get(code, NOTHING)) for a, own in zip(below, sums, strict=True)]
+            if code_of and column.kind != CATEGORICAL and code not in (code_of(feature, rows_of), column.missing - 1):
+                continue
             for rest_left in (False, True) if n_rest > 0 else (False,):
                 left = [add(a, b) for a, b in zip(below, rest, strict=True)] if rest_left else below
                 right = [less(judge.total, a) for judge, a in zip(judges, left, strict=True)]

@@ -82,7 +82,7 @@ from twins.splits import feature_order
 
 from dforest.testing.coding import CATEGORICAL, ORDINAL, Weights, columns_of, integer_weights
 from dforest.testing.scores import log
-from dforest.testing.streams import ROOT_KEY, child_key, tree_seed
+from dforest.testing.streams import ROOT_KEY, THRESHOLD, Stream, child_key, feature_key, tree_seed
 
 
 @dataclass
@@ -151,6 +151,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                  n_drawn=None, max_delta_step=math.inf, power=1.5, offset=None, colsample_bytree=1.0, colsample_bylevel=1.0,
                  l1_regularization=0.0, path_smooth=0.0, categorical_smoothing=10.0, min_samples_category=10, start=None,
                  min_gain=0.0, monotone_penalty=0.0, feature_costs=None,
+                 is_random=False, forced=None,
                  fair_c=1.0, focal_gamma=2.0, one_tree=None, n_directions=0, by_chance=False):
     """Train a booster.
 
@@ -207,6 +208,11 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         How far splits by features with a monotonic constraint are put off.
     feature_costs : list of float, optional
         What the model's first split by each feature costs.
+    is_random : bool
+        Whether a node tries one cut of each feature of numbers, which is drawn.
+    forced : tuple, optional
+        The split of each tree's root: (feature, code up to which rows go left, such a tuple or None for the left child, for the
+        right one).
     categorical_smoothing, min_samples_category : float and int
         How categories are ordered.
     start : list of float, optional
@@ -302,11 +308,11 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
             own_seed = tree_seed(seed, number * n_trees + k)
             if n_directions and not (integers[0].weights and min(integers[0].weights) < max(integers[0].weights) / 2**LIGHT_BITS):
                 sketch = sketch_of(integers, drawn, n_directions, own_seed, words)
-                tree, leaves = grow_tree(drawn, columns, sketch, limits, own_seed, used)
+                tree, leaves = grow_tree(drawn, columns, sketch, limits, own_seed, used, is_random, forced)
                 for node in [*leaves, *inner_nodes(tree)]:
                     node.integers, node.bounds = integers, [(-math.inf, math.inf)] * n_outputs
             else:
-                tree, leaves = grow_tree(drawn, columns, integers, limits, own_seed, used)
+                tree, leaves = grow_tree(drawn, columns, integers, limits, own_seed, used, is_random, forced)
 
             def value_of(node, raw=raw, parameters=parameters):
                 if not is_refitted:
@@ -386,19 +392,33 @@ class Found(NamedTuple):
     node_key: int
     depth: int
     used: frozenset  # features that are tested above it
+    forced: tuple = (-1, -1, None, None)  # its own split, if that is forced: feature, code, and those of both children
 
 
-def grow_tree(rows, columns, integers, limits, seed, used_before):
+def grow_tree(rows, columns, integers, limits, seed, used_before, is_random=False, forced=None):
     """(root, leaves) of a tree of some rows. The leaves have no values yet. used_before : features that the model tests; changed"""
     can_split = {j for j, column in enumerate(columns) if len(set(np.asarray(column.codes).tolist())) > 1}
 
-    def look_at(rows, node_key, depth, used, bounds, before):
+    def look_at(rows, node_key, depth, used, bounds, before, forced=None):
         cut, integers = None, of_node(before, rows)
         if limits.max_depth is None or depth < limits.max_depth:
             allowed = allowed_features(len(columns), used, limits.interactions)
             of_level = first_features(of_tree, limits.colsample_bylevel, seed, 1 + depth)
             features = first_features(of_level & allowed, limits.max_features, seed, node_key)
-            cut = preferred_cut(rows, columns, sorted(features), integers, limits, bounds, depth, used_before)
+            if forced is not None:
+                feature, code = forced[:2]
+                cut = best_cut(rows, columns, [feature], integers, limits, bounds, lambda feature, codes: code)
+                if cut is not None:
+                    return Found(Node(rows, integers, bounds=bounds), cut._replace(order=math.inf), node_key, depth, used, forced)
+
+            def drawn_code(feature, codes):
+                numbers = [code for code in codes if code < columns[feature].missing] or [0]
+                first, last = min(numbers), max(numbers)
+                stream = Stream(seed, feature_key(node_key, feature), THRESHOLD)
+                return first + stream.below(last - first) if last > first else last
+
+            code_of = drawn_code if is_random else None
+            cut = preferred_cut(rows, columns, sorted(features), integers, limits, bounds, depth, used_before, code_of)
             cut = None if cut is not None and cut.gain < limits.min_gain else cut
         return Found(Node(rows, integers, bounds=bounds), cut, node_key, depth, used)
 
@@ -408,7 +428,7 @@ def grow_tree(rows, columns, integers, limits, seed, used_before):
         return set([f for f in feature_order(len(columns), seed, node_key) if f in features][:n])
 
     of_tree = first_features(can_split, limits.colsample_bytree, seed, 0)
-    root = look_at(rows, ROOT_KEY, 0, frozenset(), [(-math.inf, math.inf)] * len(integers), integers)
+    root = look_at(rows, ROOT_KEY, 0, frozenset(), [(-math.inf, math.inf)] * len(integers), integers, forced)
     # Leaves by their places as strings of 0 (left) and 1: these order like preorder.
     frontier = {"": root}
     while len(frontier) != limits.max_leaf_nodes:
@@ -416,7 +436,7 @@ def grow_tree(rows, columns, integers, limits, seed, used_before):
         if not places:
             break
         place = min(places, key=lambda place: (-frontier[place].cut.order, place))
-        node, cut, node_key, depth, used = frontier.pop(place)
+        node, cut, node_key, depth, used, own = frontier.pop(place)
         column = columns[cut.feature]
         sides = [row for row in node.rows if column.codes[row] in cut.left], [
             row for row in node.rows if column.codes[row] not in cut.left]  # fmt: skip
@@ -424,7 +444,7 @@ def grow_tree(rows, columns, integers, limits, seed, used_before):
         set_test(node, cut, column)
         used_before.add(cut.feature)
         found = [
-            look_at(sides[side], child_key(node_key, side), depth + 1, used | {cut.feature}, bounds[side], node.integers)
+            look_at(sides[side], child_key(node_key, side), depth + 1, used | {cut.feature}, bounds[side], node.integers, own[2 + side])
             for side in (0, 1)
         ]
         node.left, node.right = found[0].node, found[1].node
@@ -435,13 +455,13 @@ def grow_tree(rows, columns, integers, limits, seed, used_before):
     return root.node, leaves
 
 
-def preferred_cut(rows, columns, features, integers, limits, bounds, depth, used):
+def preferred_cut(rows, columns, features, integers, limits, bounds, depth, used, code_of):
     """The cut of a node that counts for most, or None; its `order` is what it counts for."""
     if limits.costs is None and not limits.monotone_penalty:
-        return best_cut(rows, columns, features, integers, limits, bounds)
+        return best_cut(rows, columns, features, integers, limits, bounds, code_of)
     best = None
     for feature in features:
-        cut = best_cut(rows, columns, [feature], integers, limits, bounds)
+        cut = best_cut(rows, columns, [feature], integers, limits, bounds, code_of)
         if cut is None:
             continue
         is_put_off = limits.monotonic is not None and limits.monotonic[feature] != 0

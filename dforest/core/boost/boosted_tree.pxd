@@ -34,6 +34,7 @@ cdef struct BoostNode:
     int32_t slot               # of its histogram; -1: it has none
     bint has_packed_sums       # its histogram has words, or else sums
     df_boost_cut cut           # once it has been searched
+    int32_t forced             # of its split in `forced`, if it has one; -1: it is split by the best cut
     int64_t sides              # where the sides of a wide column's codes begin in `sides`, a bit for each: 1: left; -1: nowhere
 
 cdef struct BoostOutput:       # what a node has of one of the outputs
@@ -41,6 +42,10 @@ cdef struct BoostOutput:       # what a node has of one of the outputs
     df_gradient_sums quantised  # once the tree is grown; 0 where leaves are no Newton steps
     double value               # of a leaf, or what another node would add as one
 
+
+cdef struct ForcedSplit:       # of a node at the top of each tree
+    int32_t feature, code      # rows up to the code go left
+    int32_t left, right        # the forced splits of its children; -1: they have none
 
 cdef struct BoostRoute:        # where a node sends rows that walk down the tree
     uint64_t[4] left           # a bit for each code that goes left; of a leaf all
@@ -59,6 +64,9 @@ cdef class BoostedTree:
     cdef readonly int64_t max_leaves   # 0: there is no limit
     cdef int64_t max_depth
     cdef df_boost_limits rules         # in units of the loss; whoever makes the tree sets them
+    cdef bint is_random                # one cut of each column of numbers is tried; whoever makes the tree sets it, as the next
+    cdef const ForcedSplit* forced     # [n_forced] splits of the root and of nodes below it; NULL: there are none
+    cdef uint8_t* forced_tried         # [2, n_columns] whether a column has the forced split of a node that is searched
     cdef double min_gain               # of a split, in units of the loss; whoever makes the tree sets it
     cdef TriedColumns columns
     cdef Preferences preferences       # None: columns are all alike
@@ -130,6 +138,7 @@ cdef class BoostedTree:
     cdef uint64_t* make_sides(self, BoostNode* node, Py_ssize_t n_words) except NULL nogil
     cdef bint goes_left(self, const BoostNode* node, int code) noexcept nogil
     cdef int8_t monotonic_cst(self, const BoostNode* node) noexcept nogil
+    cdef int choose_freely(self, BoostNode* node, int which) except -1 nogil
     cdef int choose(self, BoostNode* node, const df_boost_cut* cuts, const Search* search) except -1 nogil
     cdef void find_midpoints(self, const BoostNode* node, const Search* search) noexcept nogil
     cdef void find_leaves(self, const uint32_t* rows, int n, int32_t* leaves) noexcept nogil

@@ -17,7 +17,7 @@ derivatives that are kept are the booster's, and those of light nodes' rows are 
 """
 cimport cython
 from libc.math cimport INFINITY, ldexp
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
@@ -36,6 +36,9 @@ from dforest.rules.boost cimport (
 )
 from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_no_bounds
 from dforest.rules.node cimport df_child_of, df_root_of
+
+cdef enum:
+    FORCED_UNIT = 1 << 24              # the unit of forced splits, far above that of any gain
 
 
 cdef void fill_part(void* tree, int64_t item) noexcept nogil:
@@ -101,6 +104,7 @@ cdef class BoostedTree:
             self.n_item_ranges = max(1, min(team.n_members, bundles.n_items // tuning.get("range_items", 4)))
         self.cuts = <df_boost_cut*> malloc(max(<Py_ssize_t> 1, 2 * bundles.n_items) * sizeof(df_boost_cut))
         self.tried = <uint8_t*> malloc(2 * n)
+        self.forced_tried = <uint8_t*> calloc(2 * n, 1)
         for j in range(n):
             widest = max(widest, bundles.columns[j].n_codes + bundles.columns[j].has_missing)
         self.by_code = <uint8_t*> malloc(widest)
@@ -109,7 +113,7 @@ cdef class BoostedTree:
         self.limits = <df_boost_limits*> malloc(self.n_outputs * sizeof(df_boost_limits))
         self.units = <double*> malloc(self.n_outputs * sizeof(double))
         self.largest = <df_boost_largest*> malloc(self.n_outputs * sizeof(df_boost_largest))
-        if (self.tried == NULL or self.cuts == NULL or self.by_code == NULL or self.by_shared == NULL or self.tested == NULL
+        if (self.forced_tried == NULL or self.tried == NULL or self.cuts == NULL or self.by_code == NULL or self.by_shared == NULL or self.tested == NULL
                 or self.limits == NULL or self.units == NULL or self.largest == NULL):
             raise MemoryError()
         memset(self.tried, True, 2 * n)
@@ -127,6 +131,7 @@ cdef class BoostedTree:
         free(self.cuts)
         free(self.tried)
         free(self.factors)
+        free(self.forced_tried)
         free(self.by_code)
         free(self.by_shared)
         free(self.tested)
@@ -165,6 +170,7 @@ cdef class BoostedTree:
         self.rows.is_undivided = True
         self.add_node(&root, -1, 0)
         self.nodes[0].most = self.bundles.most
+        self.nodes[0].forced = 0 if self.forced != NULL else -1
         for k in range(self.n_outputs):
             self.outputs[k].scale = scales[k]
         self.nodes[0].reference = max_weight
@@ -212,7 +218,7 @@ cdef class BoostedTree:
         node.at = at[0]
         node.parent = parent
         node.left = node.slot = node.cut.feature = -1
-        node.sides = -1
+        node.sides = node.forced = -1
         if parent >= 0:
             for k in range(self.n_outputs):
                 self.outputs_of(node)[k].scale = self.outputs_of(&self.nodes[parent])[k].scale
@@ -283,6 +289,9 @@ cdef class BoostedTree:
             children[child] = df_child_of(&self.nodes[number].at, child, n_left, 0, 0.0)     # bounds are elsewhere
         self.nodes[number].left = self.add_node(&children[0], number, False)
         self.add_node(&children[1], number, True)
+        if self.nodes[number].forced >= 0:
+            self.nodes[self.nodes[number].left].forced = self.forced[self.nodes[number].forced].left
+            self.nodes[self.nodes[number].left + 1].forced = self.forced[self.nodes[number].forced].right
         for child in range(2):
             self.requantise(&self.nodes[self.nodes[number].left + child], DF_TAIL_BITS)
         return self.know_sums(number) if self.bundles.has_defaults else 0
@@ -421,6 +430,8 @@ cdef class BoostedTree:
             self.histograms.leave(&node.slot)
             return 0
         self.n_pushed += 1
+        if node.forced >= 0:                       # before all others
+            return push_split(&self.frontier, number, 1.0, FORCED_UNIT)
         if self.max_leaves > 0 or self.preferences is not None:
             return push_split(&self.frontier, number, node.counts, node.unit)
         return push_split(&self.frontier, number, <double> self.n_pushed, 0)
@@ -458,9 +469,23 @@ cdef class BoostedTree:
             self.team.for_each(search_item, <void*> self, self.histograms.n_items)
         if self.searches_small:
             self.choose(self.small, self.cuts, &self.searches[0])
+            if self.small.forced >= 0 and self.small.counts <= 0.0:
+                self.choose_freely(self.small, 0)
         if self.large != NULL:
             self.choose(self.large, self.cuts + self.histograms.n_items, &self.searches[1])
+            if self.large.forced >= 0 and self.large.counts <= 0.0:
+                self.choose_freely(self.large, 1)
         return 0
+
+    cdef int choose_freely(self, BoostNode* node, int which) except -1 nogil:
+        """Take the best cut of a node whose forced split can't be made. IN which : 0: it is the small one; 1: the large one"""
+        cdef df_boost_cut* cuts = self.cuts + which * self.histograms.n_items
+        cdef Py_ssize_t i
+        node.forced = -1
+        self.begin_search(which)
+        for i in range(self.histograms.n_items):
+            self.histograms.find_cut(i, &self.searches[which], &cuts[i])
+        return self.choose(node, cuts, &self.searches[which])
 
     cdef void begin_search(self, int which) noexcept nogil:
         """Draw columns for the small node, 0, or the large one, 1, and say where all is that its cuts depend on."""
@@ -480,6 +505,12 @@ cdef class BoostedTree:
         search.totals, search.limits, search.units = self.sums + (node - self.nodes) * self.n_outputs, self.limits, self.units
         search.tried, search.monotonic_csts = self.tried + which * self.bundles.n_columns, self.monotonic_csts
         search.rooms = self.histograms.rooms + which * self.bundles.n_wide
+        search.is_random, search.seed, search.node_key, search.forced_code = self.is_random, node.at.seed, node.at.key, -1
+        if node.forced >= 0:
+            search.tried = self.forced_tried + which * self.bundles.n_columns
+            memset(self.forced_tried + which * self.bundles.n_columns, 0, self.bundles.n_columns)
+            self.forced_tried[which * self.bundles.n_columns + self.forced[node.forced].feature] = True
+            search.forced_code = self.forced[node.forced].code
         search.factors = search.costs = NULL
         if self.preferences is not None:
             factors = self.factors + 2 * which * self.bundles.n_columns
@@ -548,7 +579,7 @@ cdef class BoostedTree:
             if best < 0 or own > highest or own == highest and cuts[i].feature < cuts[best].feature:
                 best = i
                 highest = own
-        if self.columns.tries_all:
+        if self.columns.tries_all and node.forced < 0:
             # Never more than the parent's: histograms that began as words have room for nothing longer.
             node.most = min(node.most, most)
         if best < 0:                               # no column that is tried can have a cut
@@ -560,10 +591,11 @@ cdef class BoostedTree:
             node.gain = df_gain_of_score(self.limits, self.monotonic_csts != NULL, node.cut.score, <double> node.cut.gradient,
                                          <double> node.cut.hessian)
         node.unit = self.unit
-        if not df_gains_enough(node.gain, node.unit, self.rules.weight_unit, self.min_gain):
+        if node.forced < 0 and not df_gains_enough(node.gain, node.unit, self.rules.weight_unit, self.min_gain):
             node.gain = 0.0
+        node.gain = max(node.gain, 0.0)
         node.counts = node.gain
-        if search.factors != NULL and node.gain > 0.0:
+        if search.factors != NULL and node.forced < 0 and node.gain > 0.0:
             node.counts = highest
         column = &self.bundles.columns[node.cut.feature]
         if node.counts > 0.0 and column.wide >= 0 and column.is_category:

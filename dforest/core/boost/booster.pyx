@@ -17,6 +17,7 @@ from libc.string cimport memset
 
 import numpy as np
 
+from dforest.core.boost.boosted_tree cimport ForcedSplit
 from dforest.core.boost.bundles cimport Bundles
 from dforest.core.boost.chances cimport RowChances
 from dforest.core.boost.loss cimport Loss
@@ -156,6 +157,11 @@ cdef class Booster:
         Which columns may be drawn: see `TriedColumns`.
     preferences : Preferences, optional
         None: columns are all alike.
+    is_random : bool, default=False
+        Whether a node tries one cut of each column of numbers, drawn from those between the codes of its rows.
+    forced : ndarray of shape (n_forced, 4), dtype int32, optional
+        Splits of the nodes at the top of each tree, that of the root first: the column, which has numbers, the code up to which rows
+        go left, and the rows of the splits of the two children, or -1. None: there are none.
     tuning : dict, optional
         Sizes of the machinery that are not to have their defaults, for tests: see doc/machinery.md.
     """
@@ -166,11 +172,13 @@ cdef class Booster:
                  int n_threads, n_drawn=None, bint by_chance=False, int64_t n_trees=0, raw=None,
                  double max_delta_step=INFINITY, double colsample_bytree=1.0, double colsample_bylevel=1.0, double l1=0.0,
                  double path_smooth=0.0, double min_gain=0.0, double categorical_smoothing=10.0, int64_t min_samples_category=10,
-                 constraints=None, can_split=None, Preferences preferences=None, tuning=None):
+                 constraints=None, can_split=None, Preferences preferences=None, bint is_random=False,
+                 forced=None, tuning=None):
         cdef Py_ssize_t n_rows = len(y), K, i
         cdef int64_t plane
         cdef const double[::1] targets = np.ascontiguousarray(np.reshape(y, (n_rows, -1)).T).reshape(-1)
         cdef df_loss_facts facts
+        cdef const int32_t[:, ::1] splits
         cdef Bundles bundles
         cdef int kind
         cdef bint are_related = True               # a row has one target, which all of its sums are about
@@ -289,7 +297,11 @@ cdef class Booster:
                                None if constraints is None else constraints.directions, n_rows if self.chances is not None else self.n_drawn, tuning, preferences)
             tree.rules = df_boost_limits(l1, l2, min_hessian, categorical_smoothing, self.fit.weight_unit, min_samples_leaf,
                                          min_samples_category)
-            tree.min_gain = min_gain
+            tree.min_gain, tree.is_random = min_gain, is_random
+            if forced is not None and len(forced):
+                splits = np.ascontiguousarray(forced, np.int32)
+                self.owners.append(splits)
+                tree.forced = <const ForcedSplit*> &splits[0, 0]
             if self.bits_below_max != NULL:
                 tree.rows.bits_below_max, tree.rows.weight = self.bits_below_max, self.rows.weight
             tree.rows.drawn = self.rows.list if self.chances is None else self.chances.order

@@ -3,7 +3,9 @@ cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from dforest.core.boost.bundles cimport BundledColumn, Bundles
-from dforest.core.loops cimport df_boost_arrays, df_boost_cut, df_boost_entries, df_boost_outputs, df_boost_room
+from dforest.core.loops cimport (
+    df_boost_arrays, df_boost_constraint, df_boost_cut, df_boost_entries, df_boost_outputs, df_boost_room,
+)
 from dforest.rules.boost cimport df_boost_limits, df_boost_sums
 from dforest.rules.bounds cimport df_bounds
 
@@ -27,6 +29,10 @@ cdef struct Search:                    # for cuts of a node
     const int8_t* monotonic_csts       # [n_columns]; NULL: there are no monotonic constraints
     const double* factors              # [n_columns] what gains are multiplied by to count; NULL, as the next: they count as they are
     const double* costs                # [n_columns] what they are then less by
+    bint is_random                     # one cut alone is tried of a column of numbers, drawn by the next two
+    uint32_t seed                      # of the tree
+    uint64_t node_key
+    int32_t forced_code                # of the one column that is tried: the code that its cut is after; -1: any
     WideRoom* rooms                    # [n_wide]
 
 cdef double counted(const Search* search, const df_boost_cut* cut, bint has_outputs) noexcept nogil
@@ -81,6 +87,11 @@ cdef class Histograms:
                                  df_boost_cut* best) noexcept nogil
     cdef void choose_column(self, Py_ssize_t item, const df_boost_entries* entries, const Search* search,
                             df_boost_cut* best) noexcept nogil
+    cdef int code_to_try(self, const df_boost_entries* entries, const BundledColumn* column, const Search* search) noexcept nogil
+    cdef df_boost_entries halved(self, const df_boost_entries* entries, const BundledColumn* column, int code,
+                                 int64_t* numbers) noexcept nogil
+    cdef void try_one(self, const BundledColumn* column, const df_boost_entries* entries, const Search* search,
+                      const df_boost_constraint* constraint, df_boost_cut* cut) noexcept nogil
     cdef void unpack(self, const BundledColumn* column, const df_boost_sums* total, df_boost_entries* entries,
                      const df_boost_arrays* unpacked) noexcept nogil
     cdef df_boost_entries entries_of_column(self, const BundledColumn* column, const Search* search, Py_ssize_t output,

@@ -27,6 +27,7 @@ from dforest.rules.boost cimport (
     DF_SPILL, DF_WEIGHTED_SPILL, DF_WIDE_WORDS, df_gain_of_score, df_packed_sums, df_sums_of,
 )
 from dforest.rules.preferences cimport df_counted_gain
+from dforest.rules.random cimport DF_THRESHOLD, df_below, df_feature_key, df_stream, df_stream_open
 
 cdef extern from "core/red_zones.h" nogil:
     void df_close_array(void* end, int size)
@@ -47,6 +48,13 @@ cdef inline df_boost_arrays arrays_at(void* memory, Py_ssize_t n) noexcept nogil
     arrays.g = <int64_t*> memory
     arrays.h, arrays.n = arrays.g + n, arrays.g + 2 * n
     return arrays
+
+
+cdef df_boost_sums sums_of_entry(int kind, const df_boost_entries* entries, int i) noexcept nogil:
+    """What an entry of a histogram holds."""
+    if entries.words != NULL:
+        return df_sums_of(kind, entries.words[i], 0)
+    return df_boost_sums(entries.g[i], entries.h[i], entries.n[i])
 
 
 cdef double counted(const Search* search, const df_boost_cut* cut, bint has_outputs) noexcept nogil:
@@ -416,6 +424,10 @@ cdef class Histograms:
                 cut.gradient, cut.hessian, cut.n = search.totals.gradient, search.totals.hessian, search.totals.count
             elif self.n_outputs > 1:
                 self.find_cut_of_outputs(column, search, &cut)
+            elif (search.is_random or search.forced_code >= 0) and not column.is_category:
+                if column.default >= 0:
+                    self.unpack(column, search.totals, &own, &unpacked if column.wide < 0 else &search.rooms[column.wide].unpacked)
+                self.try_one(column, &own, search, constrained, &cut)
             elif (column.default >= 0 and own.words != NULL and n_others <= DF_SPILL and not column.is_category
                     and column.default < column.n_codes and column.wide < 0):
                 loops.boost.cut_beside_default[self.kind](own.words, column.n_codes, column.has_missing, column.default, n_others,
@@ -446,6 +458,54 @@ cdef class Histograms:
                 best[0] = cut
                 best_counts = here_counts
         best.most = most
+
+    cdef int code_to_try(self, const df_boost_entries* entries, const BundledColumn* column, const Search* search) noexcept nogil:
+        """The code that the one cut of a column of numbers is after: forced, or drawn from those that parts of the rows have."""
+        cdef df_stream stream
+        cdef int first = -1, last = 0, code
+        if search.forced_code >= 0:
+            return search.forced_code
+        for code in range(column.n_codes):
+            if sums_of_entry(self.kind, entries, code).count > 0:
+                first = code if first < 0 else first
+                last = code
+        if first < 0 or last <= first:
+            return last
+        df_stream_open(&stream, search.seed, df_feature_key(search.node_key, column - self.bundles.columns), DF_THRESHOLD)
+        return first + <int> df_below(&stream, <uint32_t> (last - first))
+
+    cdef df_boost_entries halved(self, const df_boost_entries* entries, const BundledColumn* column, int code,
+                                 int64_t* numbers) noexcept nogil:
+        """The entries of a column as those of two codes, that up to `code` and that of the others, and missing values.
+
+        OUT numbers : [3 * DF_BOOST_CODES] where they are; those behind the entries are 0
+        """
+        cdef df_boost_entries halves
+        cdef df_boost_sums own
+        cdef int i, half
+        memset(numbers, 0, 3 * DF_BOOST_CODES * sizeof(int64_t))
+        for i in range(column.n_codes + column.has_missing):
+            own = sums_of_entry(self.kind, entries, i)
+            half = 2 if i == column.n_codes else i > code
+            numbers[half] += own.gradient
+            numbers[DF_BOOST_CODES + half] += own.hessian
+            numbers[2 * DF_BOOST_CODES + half] += own.count
+        halves.words = NULL
+        halves.sums = NULL
+        halves.g, halves.h, halves.n = numbers, numbers + DF_BOOST_CODES, numbers + 2 * DF_BOOST_CODES
+        return halves
+
+    cdef void try_one(self, const BundledColumn* column, const df_boost_entries* entries, const Search* search,
+                      const df_boost_constraint* constraint, df_boost_cut* cut) noexcept nogil:
+        """Try one cut of a column of numbers, or the cut between numbers and missing values. IN entries : of all its codes"""
+        cdef int64_t[3 * DF_BOOST_CODES] numbers
+        cdef int code = self.code_to_try(entries, column, search)
+        cdef df_boost_entries halves = self.halved(entries, column, code, numbers)
+        cdef int64_t most
+        loops.boost.cut[self.kind](&halves, 2, column.has_missing, search.limits, constraint, cut)
+        loops.boost.count(entries, column.n_codes + column.has_missing, &most)
+        cut.most = most
+        cut.code = code if cut.code == 0 else column.n_codes - 1
 
     cdef void unpack(self, const BundledColumn* column, const df_boost_sums* total, df_boost_entries* entries,
                      const df_boost_arrays* unpacked) noexcept nogil:
@@ -486,6 +546,9 @@ cdef class Histograms:
             own.unpacked.g, own.unpacked.h, own.unpacked.n = of_g, of_h, of_n
             own.outputs.right, own.outputs.left, own.outputs.count = right, left, of_cuts
             own.left, own.n_words = cut.left, DF_SUBSET_WORDS
+        cdef int64_t[3 * DF_BOOST_CODES] numbers
+        cdef int code = -1, n_here = column.n_codes
+        cdef int64_t most = 0
         if column.is_category:
             for k in range(self.n_outputs):
                 entries = self.entries_of_column(column, search, k, &wide.unpacked)
@@ -498,13 +561,22 @@ cdef class Histograms:
             order = wide.room.order
         for k in range(self.n_outputs):
             entries = self.entries_of_column(column, search, k, &wide.unpacked)
+            if (search.is_random or search.forced_code >= 0) and not column.is_category:
+                if k == 0:
+                    code = self.code_to_try(&entries, column, search)
+                    loops.boost.count(&entries, n_codes, &most)
+                    n = n_here = 2
+                entries = self.halved(&entries, column, code, numbers)
             if search.monotonic_csts != NULL:
                 constraint.bounds = search.bounds[k]
                 constraint.monotonic_cst = search.monotonic_csts[column - self.bundles.columns]
-            loops.boost.add_output[self.kind](&entries, column.n_codes, column.has_missing, order, n, search.limits + k,
+            loops.boost.add_output[self.kind](&entries, n_here, column.has_missing, order, n, search.limits + k,
                                               &constraint if search.monotonic_csts != NULL else NULL, search.units[k], k == 0,
                                               &wide.room, &wide.outputs)
         loops.boost.choose_of_outputs(&wide.outputs, n, cut)
+        if code >= 0:
+            cut.most = most
+            cut.code = code if cut.code == 0 else column.n_codes - 1
         if column.is_category:
             df_boost_write_subset(order, n, column.n_codes, wide.left, wide.n_words, cut)
 

@@ -30,7 +30,7 @@ from dforest.estimators.boosting.bags import (
     warn_of_equal_bags,
     with_baselines,
 )
-from dforest.estimators.boosting.constraints import constraints_of
+from dforest.estimators.boosting.constraints import constraints_of, forced_splits_of
 from dforest.estimators.boosting.defaults import choose_values
 from dforest.estimators.boosting.gains import warn_of_no_gain
 from dforest.estimators.boosting.growth import BoostedGrowth
@@ -389,6 +389,7 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
             min_gain=float(self.min_gain_to_split),
             categorical_smoothing=float(self.categorical_smoothing),
             min_samples_category=min(self.min_samples_category, n_rows + 1),
+            is_random=self.splitter == "random",
         )
         n_drawn = max(1, int(self.subsample * n_rows))
         by_chance = self.sampling == "mvs" and n_drawn < n_rows
@@ -402,7 +403,7 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
             n_drawn if n_drawn < n_rows else None, constraints,
             can_split(columns, ranks) if rules.draw_columns(len(columns)) else None,
             raw=None if offset is None else np.array(offset.T, order="C"), share=share, statistics=statistics,
-            by_chance=by_chance,
+            by_chance=by_chance, forced=forced_splits_of(self, self.n_features_in_),
         )  # fmt: skip
 
     def _coded(self, parts, kinds, n_categories, bin_weight, ranks, engine):

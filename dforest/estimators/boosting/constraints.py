@@ -1,12 +1,15 @@
 """What the user's constraints on boosted trees say of the columns of X."""
 
 from collections.abc import Iterable, Mapping
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 
 from dforest.core.boost.constraints import Constraints
+from dforest.engines.problem import ForcedSplit
 from dforest.estimators.data.validation import check_directions
+
+_FORCED = "left", "right"  # the children of a forced split
 
 
 def constraints_of(estimator, n_features):
@@ -52,6 +55,46 @@ def _costs(estimator, n_features):
     if costs.shape != (n_features,) or not ((costs >= 0) & (costs < np.inf)).all():
         raise ValueError(f"feature_costs={given!r:.200}; {allowed}")
     return costs if costs.any() else None
+
+
+def forced_splits_of(estimator, n_features):
+    """The `ForcedSplit`s that an estimator's `forced_splits` states, that of the root first: tuple.
+
+    Raises
+    ------
+    ValueError
+        If they are not as described.
+    """
+    names, n_categories = estimator._features.names or [], estimator._features.n_categories
+    allowed = (
+        'allowed are None and dicts of "feature", a column of numbers by number or name, "threshold", a finite number, and, if '
+        'there are any, "left" and "right", which are such dicts too'
+    )
+    found = []
+
+    def add(split, place):
+        """Add a split and those below it: its number."""
+        where = f"forced_splits{place}={split!r:.200}"
+        if not isinstance(split, Mapping) or not {"feature", "threshold"} <= split.keys() <= {*_FORCED, "feature", "threshold"}:
+            raise ValueError(f"{where}; {allowed}")
+        threshold = split["threshold"]
+        try:
+            feature = number_of_column(split["feature"], n_features, names)
+        except ValueError:
+            raise ValueError(f"{where} tests the column {split['feature']!r}, which X has not; {allowed}") from None
+        if len(n_categories) and n_categories[feature]:
+            raise ValueError(f"{where} tests the column {split['feature']!r}, which has categories; {allowed}")
+        if isinstance(threshold, bool) or not isinstance(threshold, Real) or not np.isfinite(threshold):
+            raise ValueError(f"{where}; {allowed}")
+        number = len(found)
+        found.append(None)
+        below = [add(split[side], f"{place}[{side!r}]") if split.get(side) is not None else -1 for side in _FORCED]
+        found[number] = ForcedSplit(feature, float(threshold), *below)
+        return number
+
+    if estimator.forced_splits is not None:
+        add(estimator.forced_splits, "")
+    return tuple(found)
 
 
 def number_of_column(feature, n_features, names):

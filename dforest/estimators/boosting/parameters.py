@@ -267,6 +267,29 @@ BOOSTING_PARAMETERS = (
         group=SHAPE,
     ),
     Parameter(
+        "splitter",
+        '{"best", "random"}',
+        "best",
+        [StrOptions({"best", "random"})],
+        """How a node finds its split. "best" tries all cuts between the bins of a column. "random" tries one cut of each column of
+        numbers, drawn at random from those between the lowest and the highest bin of the node's rows, and takes the column whose
+        cut gains most; columns of categories are searched whole. Trees are less alike then, as with LightGBM's `extra_trees`.""",
+        of=BOOSTING,
+        group=SHAPE,
+    ),
+    Parameter(
+        "forced_splits",
+        "dict or None",
+        None,
+        [dict, None],
+        """Splits that each tree begins with: a dict of "feature", the number or name of a column of numbers, "threshold", a number,
+        and, if there are any, "left" and "right", the splits of the children, which are such dicts too. Rows go left that are at
+        most the upper edge of the bin that the threshold is in. A split that gains nothing, or leaves too few rows on a side,
+        is not made, and its node is split as any other; nor are the splits below it.""",
+        of=BOOSTING,
+        group=SHAPE,
+    ),
+    Parameter(
         "min_gain_to_split",
         "float",
         0.0,

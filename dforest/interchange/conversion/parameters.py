@@ -12,11 +12,10 @@ from dforest.warning import warn
 
 # What has no name here, and its default.
 _LIGHTGBM = {
-    "boosting": "gbdt", "data_sample_strategy": "bagging", "extra_trees": "0",
-    "pos_bagging_fraction": "1", "neg_bagging_fraction": "1", "bagging_by_query": "0",
-    "is_unbalance": "0", "use_missing": "1", "zero_as_missing": "0", "forcedsplits_filename": "", "feature_contri": "",
-    "cegb_penalty_split": "0", "cegb_penalty_feature_lazy": "", "cegb_penalty_feature_coupled": "", "max_bin_by_feature": "",
-    "forcedbins_filename": "", "min_data_in_bin": "3", "use_quantized_grad": "0",
+    "boosting": "gbdt", "data_sample_strategy": "bagging", "pos_bagging_fraction": "1", "neg_bagging_fraction": "1",
+    "bagging_by_query": "0", "is_unbalance": "0", "use_missing": "1", "zero_as_missing": "0", "forcedsplits_filename": "",
+    "feature_contri": "", "cegb_penalty_split": "0", "cegb_penalty_feature_lazy": "", "cegb_penalty_feature_coupled": "",
+    "max_bin_by_feature": "", "forcedbins_filename": "", "min_data_in_bin": "3", "use_quantized_grad": "0",
 }  # fmt: skip
 _LIGHTGBM_CATEGORIES = {
     "min_data_per_group": "100", "max_cat_threshold": "32", "cat_l2": "10", "cat_smooth": "10", "max_cat_to_onehot": "4",
@@ -67,6 +66,7 @@ def of_lightgbm(given, n_features, n_classes, categorical):
         "l2_regularization": number("lambda_l2"),
         "path_smooth": number("path_smooth"),
         "min_gain_to_split": number("min_gain_to_split"),
+        "splitter": {"0": "best", "1": "random"}.get(given.get("extra_trees")),
         "monotone_penalty": number("monotone_penalty"),
         "colsample_bytree": number("feature_fraction"),
         "max_features": number("feature_fraction_bynode"),
