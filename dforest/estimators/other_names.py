@@ -36,7 +36,7 @@ _ANYWHERE = {
     ),
     "Bins are found from all rows": "bin_construct_sample_cnt subsample_for_bin sketch_eps",
     "The model does not depend on the number of threads, ranks or devices, without any parameter": (
-        "deterministic sampling_method tree_learner num_machines"
+        "deterministic tree_learner num_machines"
     ),
 }
 _BOOSTED = _ANYWHERE | {
@@ -107,7 +107,7 @@ _BOOSTED = _ANYWHERE | {
     ),
     "No trees are dropped: there is no DART": "drop_rate max_drop skip_drop uniform_drop rate_drop one_drop xgboost_dart_mode",
     "min_gain_to_split": "min_split_gain gamma min_split_loss min_impurity_decrease",
-    "multi_class": "multi_strategy num_class num_classes",
+    "multi_class": "multi_strategy",
     "Trees grow best first; max_leaf_nodes and max_depth limit them": "grow_policy growing_strategy policy",
     "Leaves have constant values: there are no linear trees": "linear_tree linear_lambda linear_trees leaf_estimation_method",
     "Bins may have any number of rows": "min_data_in_bin",

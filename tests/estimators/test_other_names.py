@@ -111,7 +111,7 @@ def test_the_page_about_r_says_the_same():
         (lambda: IsolationForest().set_params(splitter="best"), ValueError, "a parameter of DecisionTreeClassifier, "),
         (lambda: RandomForestRegressor(class_weight="balanced"), TypeError, "a parameter of DecisionTreeClassifier, "),
         (lambda: HistGradientBoostingClassifier(criterion="gini"), TypeError, "Boosted trees take a loss, which says what"),
-        (lambda: HistGradientBoostingClassifier(splitter="best"), TypeError, "Boosted trees take a loss, which says what"),
+        (lambda: HistGradientBoostingClassifier(criterion="gini"), TypeError, "Boosted trees take a loss, which says what"),
         (lambda: RandomForestRegressor(loss="squared_error"), TypeError, "Boosted trees take a loss; random forests and single"),
         (lambda: RandomForestRegressor(tree_method="exact"), TypeError, 'method="hist" grows .* method="dense" exactly'),
         (lambda: HistGradientBoostingRegressor(tree_method="hist"), TypeError, "always grown by bins, of which max_bins"),
