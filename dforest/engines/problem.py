@@ -357,7 +357,7 @@ class ForcedSplit(NamedTuple):
     right: int = -1
 
     def coded(self, columns):
-        """(feature, code, left, right), given the coded columns of a fit. Where all rows would go left, the code is the last one."""
+        """(feature, code, left, right), given a fit's coded columns. The code is the last one where all rows would go left."""
         column = columns[self.feature]
         edges = column.highs if int(column.kind) == constants()["DF_ORDINAL"] else column.values
         return self.feature, max(0, min(int(np.searchsorted(edges, self.threshold)), len(edges) - 1)), self.left, self.right
@@ -367,8 +367,8 @@ class ForcedSplit(NamedTuple):
 class BoostingProblem:
     """All that decides boosted trees.
 
-    In each iteration a tree is grown for each of the loss's sums, or one tree for all, whose leaves have a value for each. The trees of an
-    iteration have the numbers that follow those of the iteration before, and they draw the same rows.
+    In each iteration a tree is grown for each of the loss's sums, or one tree for all, whose leaves have a value for each. The
+    trees of an iteration have the numbers that follow those of the iteration before, and they draw the same rows.
 
     Attributes
     ----------

@@ -264,7 +264,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         given_weight = None if sample_weight is None else np.array(sample_weight)
         start = np.atleast_1d(own.fit_intercept_only(np.array(y), given_weight)).tolist()
     n_outputs, n_trees = len(start), 1 if has_vectors else len(start)
-    values = ValueLimits(learning_rate, max_delta_step, own is None and not is_constant, n_outputs if loss == "multinomial" else 1)
+    n_coupled = n_outputs if loss == "multinomial" else 1
+    values = ValueLimits(learning_rate, max_delta_step, own is None and not is_constant, n_coupled)
     sums = [[0.0] * n_outputs for _ in range(n_rows)] if offset is None else offset.tolist()
     rounds, kinds, used = [], [], set()
     for number in range(max_iter):
@@ -396,7 +397,10 @@ class Found(NamedTuple):
 
 
 def grow_tree(rows, columns, integers, limits, seed, used_before, is_random=False, forced=None):
-    """(root, leaves) of a tree of some rows. The leaves have no values yet. used_before : features that the model tests; changed"""
+    """(root, leaves) of a tree of some rows. The leaves have no values yet.
+
+    used_before : features that the model tests; changed
+    """
     can_split = {j for j, column in enumerate(columns) if len(set(np.asarray(column.codes).tolist())) > 1}
 
     def look_at(rows, node_key, depth, used, bounds, before, forced=None):
@@ -444,7 +448,10 @@ def grow_tree(rows, columns, integers, limits, seed, used_before, is_random=Fals
         set_test(node, cut, column)
         used_before.add(cut.feature)
         found = [
-            look_at(sides[side], child_key(node_key, side), depth + 1, used | {cut.feature}, bounds[side], node.integers, own[2 + side])
+            look_at(
+                sides[side], child_key(node_key, side), depth + 1, used | {cut.feature}, bounds[side], node.integers,
+                own[2 + side],
+            )  # fmt: skip
             for side in (0, 1)
         ]
         node.left, node.right = found[0].node, found[1].node

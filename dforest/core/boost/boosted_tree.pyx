@@ -31,8 +31,8 @@ from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.tree.split_heap cimport free_split_heap, keep_first, note_node, pop_split, push_split
 from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_LEAF_TAIL_BITS, DF_LIGHT_BITS, DF_TAIL_BITS, df_boost_limits_of, df_boost_sums,
-    df_bounds_in_units, df_cut_midpoint, df_gain_of_score, df_gains_enough, df_gradient_exponent, df_is_far_below, df_is_light, df_near_scale,
-    df_unit_of_scores,
+    df_bounds_in_units, df_cut_midpoint, df_gain_of_score, df_gains_enough, df_gradient_exponent, df_is_far_below, df_is_light,
+    df_near_scale, df_unit_of_scores,
 )
 from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_no_bounds
 from dforest.rules.node cimport df_child_of, df_root_of
@@ -113,8 +113,8 @@ cdef class BoostedTree:
         self.limits = <df_boost_limits*> malloc(self.n_outputs * sizeof(df_boost_limits))
         self.units = <double*> malloc(self.n_outputs * sizeof(double))
         self.largest = <df_boost_largest*> malloc(self.n_outputs * sizeof(df_boost_largest))
-        if (self.forced_tried == NULL or self.tried == NULL or self.cuts == NULL or self.by_code == NULL or self.by_shared == NULL or self.tested == NULL
-                or self.limits == NULL or self.units == NULL or self.largest == NULL):
+        if (self.forced_tried == NULL or self.tried == NULL or self.cuts == NULL or self.by_code == NULL or self.by_shared == NULL
+                or self.tested == NULL or self.limits == NULL or self.units == NULL or self.largest == NULL):
             raise MemoryError()
         memset(self.tried, True, 2 * n)
         if monotonic_csts is not None and np.any(monotonic_csts):

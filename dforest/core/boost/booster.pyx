@@ -107,8 +107,8 @@ cdef class Booster:
         Whether each iteration has one tree, whose leaves have a value for each sum, and not a tree for each sum. Without it the
         loss's leaves are Newton steps.
     n_directions : int, default=0
-        How many directions of a sketch (rules/sketch.h) the splits of a tree for several classes are chosen by; 0: by all classes,
-        as they also are where rows may be light.
+        How many directions of a sketch (rules/sketch.h) the splits of a tree for several classes are chosen by; 0: by all
+        classes, as they also are where rows may be light.
     weight : ndarray of shape (n_rows,), dtype float64, optional
         Positive. None: all are 1.
     n_classes : int, default=2
@@ -160,14 +160,14 @@ cdef class Booster:
     is_random : bool, default=False
         Whether a node tries one cut of each column of numbers, drawn from those between the codes of its rows.
     forced : ndarray of shape (n_forced, 4), dtype int32, optional
-        Splits of the nodes at the top of each tree, that of the root first: the column, which has numbers, the code up to which rows
-        go left, and the rows of the splits of the two children, or -1. None: there are none.
+        Splits of the nodes at the top of each tree, that of the root first: the column, which has numbers, the code up to which
+        rows go left, and the rows of the splits of the two children, or -1. None: there are none.
     tuning : dict, optional
         Sizes of the machinery that are not to have their defaults, for tests: see doc/machinery.md.
     """
 
-    def __init__(self, columns, loss, y not None, weight=None, *, int n_classes=2, bint one_tree=False, int n_directions=0, parameter=0.0,
-                 baseline, double learning_rate,
+    def __init__(self, columns, loss, y not None, weight=None, *, int n_classes=2, bint one_tree=False, int n_directions=0,
+                 parameter=0.0, baseline, double learning_rate,
                  max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian, double l2, max_features, uint64_t seed,
                  int n_threads, n_drawn=None, bint by_chance=False, int64_t n_trees=0, raw=None,
                  double max_delta_step=INFINITY, double colsample_bytree=1.0, double colsample_bylevel=1.0, double l1=0.0,
@@ -209,8 +209,8 @@ cdef class Booster:
         self.n_trees_per_iteration = self.n_sums // self.n_outputs
         if not 0 <= n_directions <= DF_DIRECTIONS or n_directions > 0 and (
                 self.loss != DF_MULTINOMIAL_LOSS or constraints is not None and constraints.directions is not None):
-            raise ValueError(f"n_directions={n_directions}; allowed are 0, and, of several classes without monotonic constraints, "
-                             f"numbers up to {DF_DIRECTIONS}")
+            raise ValueError(f"n_directions={n_directions}; allowed are 0, and, of several classes without monotonic "
+                             f"constraints, numbers up to {DF_DIRECTIONS}")
         if targets.shape[0] != n_rows * (1 if are_related else K):
             raise ValueError(f"y has the shape {np.shape(y)}; allowed with this loss are {n_rows} numbers")
         self.is_of_classes = df_is_of_classes(facts.targets)
@@ -294,7 +294,8 @@ cdef class Booster:
                                     self.n_directions or self.n_outputs, plane)
             tried = TriedColumns(len(columns), max_features, colsample_bytree, colsample_bylevel, constraints, can_split)
             tree = BoostedTree(bundles, histograms, team, max_leaf_nodes, max_depth, tried,
-                               None if constraints is None else constraints.directions, n_rows if self.chances is not None else self.n_drawn, tuning, preferences)
+                               None if constraints is None else constraints.directions,
+                               n_rows if self.chances is not None else self.n_drawn, tuning, preferences)
             tree.rules = df_boost_limits(l1, l2, min_hessian, categorical_smoothing, self.fit.weight_unit, min_samples_leaf,
                                          min_samples_category)
             tree.min_gain, tree.is_random = min_gain, is_random

@@ -1,7 +1,7 @@
 """The rows that trees of boosting are grown from where each is drawn by a chance of its own: see rules/chances.h.
 
-A `RowChances` serves one booster, and is asked once for each iteration. Threads of a team look at blocks of rows, some of which, a
-*part*, are counted together. It owns the importances of rows and their order; derivatives are the booster's.
+A `RowChances` serves one booster, and is asked once for each iteration. Threads of a team look at blocks of rows, some of which,
+a *part*, are counted together. It owns the importances of rows and their order; derivatives are the booster's.
 """
 cimport cython
 from libc.math cimport ldexp, sqrt

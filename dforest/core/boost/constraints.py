@@ -18,7 +18,8 @@ class Constraints(NamedTuple):
     groups : ndarray of shape (n_groups, n_features), dtype uint8, or None
         Which features may be tested on one path: those of a group. None: all.
     costs : ndarray of shape (n_features,), dtype float64, or None
-        From 0 on, what the gain of a split is less by that is the model's first one by a feature, in units of the loss. None: nothing.
+        From 0 on, in units of the loss: what the gain of a split is less by that is the model's first one by a feature. None:
+        nothing.
     monotone_penalty : float
         How far splits by features with a direction are put off: see `rules/preferences.h`.
     origins : ndarray of shape (n_features,), dtype int32, or None

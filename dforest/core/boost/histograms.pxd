@@ -27,7 +27,7 @@ cdef struct Search:                    # for cuts of a node
     const uint8_t* tried               # [n_columns] whether a column may have the cut
     const df_bounds* bounds            # [n_outputs] in the node's units; only looked at if there are
     const int8_t* monotonic_csts       # [n_columns]; NULL: there are no monotonic constraints
-    const double* factors              # [n_columns] what gains are multiplied by to count; NULL, as the next: they count as they are
+    const double* factors              # [n_columns] what gains are multiplied by; NULL, as the next: they count as they are
     const double* costs                # [n_columns] what they are then less by
     bint is_random                     # one cut alone is tried of a column of numbers, drawn by the next two
     uint32_t seed                      # of the tree

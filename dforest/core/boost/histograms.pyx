@@ -412,6 +412,7 @@ cdef class Histograms:
                 continue
             column = &self.bundles.columns[j]
             own = entries_at(entries, column.first)
+            unpacked = arrays_at(memory, DF_BOOST_CODES)
             if search.monotonic_csts != NULL:
                 constraint.bounds = search.bounds[0]
                 constraint.monotonic_cst = search.monotonic_csts[j]
@@ -425,8 +426,10 @@ cdef class Histograms:
             elif self.n_outputs > 1:
                 self.find_cut_of_outputs(column, search, &cut)
             elif (search.is_random or search.forced_code >= 0) and not column.is_category:
+                if column.wide >= 0:
+                    unpacked = search.rooms[column.wide].unpacked
                 if column.default >= 0:
-                    self.unpack(column, search.totals, &own, &unpacked if column.wide < 0 else &search.rooms[column.wide].unpacked)
+                    self.unpack(column, search.totals, &own, &unpacked)
                 self.try_one(column, &own, search, constrained, &cut)
             elif (column.default >= 0 and own.words != NULL and n_others <= DF_SPILL and not column.is_category
                     and column.default < column.n_codes and column.wide < 0):

@@ -90,8 +90,8 @@ cdef class TreeGrower:
 
         IN kind : of words
         INOUT raw : [n_outputs, n_rows] sums of leaf values
-        IN sketched : [n directions, n_rows, 2] what splits are chosen by, if the tree is sketched, and their scales; for the others
-        see `BoostedTree.grow`
+        IN sketched : [n directions, n_rows, 2] what splits are chosen by, if the tree is sketched, and their scales; for the
+        others see `BoostedTree.grow`
         """
         self.quantised, self.raw = quantised, raw
         self.tree.histograms.use(kind)

@@ -395,8 +395,8 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
         by_chance = self.sampling == "mvs" and n_drawn < n_rows
         if by_chance and self._loss.facts.leaf != "newton":
             raise ValueError(
-                f'sampling="mvs" with loss={self.loss!r}; allowed is sampling="uniform", as leaves of this loss are no Newton steps, '
-                "and rows that are likelier to be drawn would count too much there"
+                f'sampling="mvs" with loss={self.loss!r}; allowed is sampling="uniform", as leaves of this loss are no Newton '
+                "steps, and rows that are likelier to be drawn would count too much there"
             )
         return BoostingProblem(
             columns, self._loss.targets(y), weight, self._loss.bound(queries), baseline, rules, seeds.trees, n_rows,

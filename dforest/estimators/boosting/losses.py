@@ -94,7 +94,8 @@ class Loss:
             return cls(name, parameter, n_classes, one_vs_rest=True)
         if name != "log_loss":
             raise ValueError(
-                f'loss="{name}" is for two classes, and y has {n_classes}; allowed are loss="log_loss" and multi_class="one_vs_rest"'
+                f'loss="{name}" is for two classes, and y has {n_classes}; allowed are loss="log_loss" and '
+                'multi_class="one_vs_rest"'
             )
         return cls("multinomial", 0.0, n_classes, multi_class == "one_tree")
 
@@ -386,7 +387,8 @@ def _shares(columns):
     Of a row whose numbers are all 0, all shares are equal. Sums are in the order of columns.
     """
     total = sum(columns[1:], columns[0])
-    return np.column_stack([np.divide(column, total, out=np.full_like(column, 1 / len(columns)), where=total > 0) for column in columns])
+    equal = np.full_like(total, 1 / len(columns))
+    return np.column_stack([np.divide(column, total, out=equal.copy(), where=total > 0) for column in columns])
 
 
 @dataclass(frozen=True)

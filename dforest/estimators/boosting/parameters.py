@@ -30,8 +30,8 @@ BOOSTING_PARAMETERS = (
         more than two classes, `multi_class` says what trees do. "exponential" is the loss of AdaBoost, for two classes:
         with the raw prediction F, it is exp(-F) for rows of the second class and exp(F) for others. "focal" is the log
         loss, for two classes, times (1 - p) to the power of `focal_gamma`, where p is the probability of a row's class: rows that
-        are well told count less. Of more than two classes, the last two are for ``multi_class="one_vs_rest"``. An object, or a class,
-        of `dforest.loss` is a loss of your own.""",
+        are well told count less. Of more than two classes, the last two are for ``multi_class="one_vs_rest"``. An object, or a
+        class, of `dforest.loss` is a loss of your own.""",
         of=CLASSIFIER,
         by_position=True,
         group=ITERATIONS,
@@ -151,8 +151,8 @@ BOOSTING_PARAMETERS = (
         "auto",
         [Interval(Integral, 1, MAX_TREES, closed="both"), StrOptions({"auto"})],
         """Largest number of iterations, from 1 to 2**32 - 1. An iteration grows one tree or, for more than two classes, one
-        tree for each class, as `multi_class` says. "auto" means 1,000, or 500 if an iteration has six trees or more, of which early stopping takes
-        the best number; without early stopping, and with ``defaults="scikit-learn"``, it means 100.""",
+        tree for each class, as `multi_class` says. "auto" means 1,000, or 500 if an iteration has six trees or more, of which
+        early stopping takes the best number; without early stopping, and with ``defaults="scikit-learn"``, it means 100.""",
         of=BOOSTING,
         group=ITERATIONS,
     ),
@@ -271,9 +271,9 @@ BOOSTING_PARAMETERS = (
         '{"best", "random"}',
         "best",
         [StrOptions({"best", "random"})],
-        """How a node finds its split. "best" tries all cuts between the bins of a column. "random" tries one cut of each column of
-        numbers, drawn at random from those between the lowest and the highest bin of the node's rows, and takes the column whose
-        cut gains most; columns of categories are searched whole. Trees are less alike then, as with LightGBM's `extra_trees`.""",
+        """How a node finds its split. "best" tries all cuts between the bins of a column. "random" tries one cut of each column
+        of numbers, drawn at random from those between the lowest and the highest bin of the node's rows, and takes the column
+        whose cut gains most; columns of categories are searched whole. LightGBM calls it `extra_trees`.""",
         of=BOOSTING,
         group=SHAPE,
     ),
@@ -282,10 +282,10 @@ BOOSTING_PARAMETERS = (
         "dict or None",
         None,
         [dict, None],
-        """Splits that each tree begins with: a dict of "feature", the number or name of a column of numbers, "threshold", a number,
-        and, if there are any, "left" and "right", the splits of the children, which are such dicts too. Rows go left that are at
-        most the upper edge of the bin that the threshold is in. A split that gains nothing, or leaves too few rows on a side,
-        is not made, and its node is split as any other; nor are the splits below it.""",
+        """Splits that each tree begins with: a dict of "feature", the number or name of a column of numbers, "threshold", a
+        number, and, if there are any, "left" and "right", the splits of the children, which are such dicts too. Rows go left
+        that are at most the upper edge of the bin that the threshold is in. A split that gains nothing, or leaves too few rows
+        on a side, is not made, and its node is split as any other; nor are the splits below it.""",
         of=BOOSTING,
         group=SHAPE,
     ),
@@ -367,10 +367,10 @@ BOOSTING_PARAMETERS = (
         '{"uniform", "mvs"}',
         "uniform",
         [StrOptions({"uniform", "mvs"})],
-        """How an iteration draws rows, if `subsample` is below 1. "uniform" means that all are equally likely. "mvs", minimal variance
-        sampling, draws about as many, but rows with large derivatives are likelier, and count for less where they are drawn, so
-        that sums have the right means: this takes a little more time and mostly has a lower loss than "uniform" by as many rows.
-        It is for losses whose leaves are Newton steps, which are all but those of absolute distances, quantiles and robust
+        """How an iteration draws rows, if `subsample` is below 1. "uniform" means that all are equally likely. "mvs", minimal
+        variance sampling, draws about as many, but rows with large derivatives are likelier, and count for less where they are
+        drawn, so that sums have the right means: this takes a little more time and mostly has a lower loss than "uniform" by as
+        many rows. It is for losses whose leaves are Newton steps, which are all but those of absolute distances, quantiles and robust
         means.""",
         of=BOOSTING,
         group=ROWS,
@@ -459,8 +459,8 @@ BOOSTING_PARAMETERS = (
         "float",
         0.0,
         [Interval(Real, 0, None, closed="left")],
-        """How far splits by columns with a monotonic constraint are put off, from 0 on, so that others come first. At depth d, 0 being
-        that of the root, gains of such splits count times 1 - monotone_penalty / 2^d if it is up to 1, and else times
+        """How far splits by columns with a monotonic constraint are put off, from 0 on, so that others come first. At depth d, 0
+        being that of the root, gains of such splits count times 1 - monotone_penalty / 2^d if it is up to 1, and else times
         1 - 2^(monotone_penalty - 1 - d), or not at all where d is at most monotone_penalty - 1. It is LightGBM's.""",
         of=BOOSTING,
         group=COLUMNS,
@@ -470,9 +470,9 @@ BOOSTING_PARAMETERS = (
         "array-like of float of shape (n_features,), dict or None",
         None,
         ["array-like", dict, None],
-        """What it costs to use a column, from 0 on, in the unit of `min_gain_to_split`: the gain of a split counts for as much less as
-        long as no split of the model tests its column. So columns that are expensive to measure are only used if they are worth
-        it. A dict maps names or numbers of columns to costs; those that it leaves out cost nothing. None means that none costs
+        """What it costs to use a column, from 0 on, in the unit of `min_gain_to_split`: the gain of a split counts for as much
+        less as long as no split of the model tests its column. So columns that are expensive to measure are only used if they
+        are worth it. A dict maps names or numbers of columns to costs; those that it leaves out cost nothing. None means that none costs
         anything. In a tree, what a split counts for is found when its node is made.""",
         of=BOOSTING,
         group=COLUMNS,

@@ -40,7 +40,8 @@ class RawPredictions(BoostedTrees):
         if n_iter is None and offset is None:
             packed, *rows = self._ready(X)
             number = self._loss.facts.number  # below 0 of a loss of the user's own
-            if hasattr(packed, "inverse_link") and number >= 0 and not (self._loss.levels or self._loss.one_vs_rest):  # on a device
+            is_plain = number >= 0 and not self._loss.levels and not self._loss.one_vs_rest
+            if is_plain and hasattr(packed, "inverse_link"):  # on a device
                 return in_kind(X, packed.inverse_link(*rows, number, has_classes))
             raw = on_host(packed.mean(*rows))
         else:

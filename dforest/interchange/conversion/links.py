@@ -39,8 +39,8 @@ def link_of(estimator):
     if loss.one_vs_rest or is_classifier(estimator) and n_outputs > loss.n_targets:
         way = "one_vs_rest" if loss.one_vs_rest else "one_tree"
         raise ValueError(
-            f'{type(estimator).__name__} has trees of multi_class="{way}", which are not converted, as other forms have a tree for '
-            'each class, whose probabilities are a softmax; allowed is multi_class="multinomial"'
+            f'{type(estimator).__name__} has trees of multi_class="{way}", which are not converted, as other forms have a tree '
+            'for each class, whose probabilities are a softmax; allowed is multi_class="multinomial"'
         )
     if is_classifier(estimator) and n_outputs > 1:
         raise ValueError(
