@@ -369,9 +369,9 @@ BOOSTING_PARAMETERS = (
         [StrOptions({"uniform", "mvs"})],
         """How an iteration draws rows, if `subsample` is below 1. "uniform" means that all are equally likely. "mvs", minimal
         variance sampling, draws about as many, but rows with large derivatives are likelier, and count for less where they are
-        drawn, so that sums have the right means: this takes a little more time and mostly has a lower loss than "uniform" by as
-        many rows. It is for losses whose leaves are Newton steps, which are all but those of absolute distances, quantiles and robust
-        means.""",
+        drawn, so that sums have the right means. With shares of 0.2 or so this mostly has a lower loss than "uniform" by as
+        many rows. It is for losses whose leaves are Newton steps, which are all but those of absolute distances, quantiles and
+        robust means.""",
         of=BOOSTING,
         group=ROWS,
     ),
@@ -472,8 +472,8 @@ BOOSTING_PARAMETERS = (
         ["array-like", dict, None],
         """What it costs to use a column, from 0 on, in the unit of `min_gain_to_split`: the gain of a split counts for as much
         less as long as no split of the model tests its column. So columns that are expensive to measure are only used if they
-        are worth it. A dict maps names or numbers of columns to costs; those that it leaves out cost nothing. None means that none costs
-        anything. In a tree, what a split counts for is found when its node is made.""",
+        are worth it. A dict maps names or numbers of columns to costs; those that it leaves out cost nothing. None means that
+        none costs anything. In a tree, what a split counts for is found when its node is made.""",
         of=BOOSTING,
         group=COLUMNS,
     ),
