@@ -67,6 +67,26 @@ class BoostedDefaults:
     track_error.unit = "1 - score"
 
 
+class BoostedWays:
+    """Training of 26 classes by trees for each and by one for all, and by rows drawn alike and by their gradients."""
+
+    params = (["multinomial", "one_tree", "one_vs_rest"], ["all", "uniform", "mvs"])
+    param_names = ("multi_class", "sampling")
+
+    def setup(self, multi_class, sampling):
+        random = np.random.default_rng(0)
+        self.X = random.standard_normal((data.scaled(ROWS // 4), 20), dtype=np.float32)
+        score = self.X @ random.standard_normal((20, 26)) + random.gumbel(size=(len(self.X), 26))
+        self.y = score.argmax(axis=1)
+        drawn = {} if sampling == "all" else {"subsample": 0.2, "sampling": sampling}
+        self.model = dforest.HistGradientBoostingClassifier(
+            multi_class=multi_class, max_iter=5, early_stopping=False, **OTHERS, **drawn
+        )
+
+    def time_fit(self, multi_class, sampling):
+        self.model.fit(self.X, self.y)
+
+
 class BoostedThreads:
     """Training and prediction on one thread and on two, which grow each tree together."""
 

@@ -120,6 +120,9 @@ def random_fit(seed, loss):
         far = rng.integers(0, n, rng.integers(1, 4))
         y[far] = (y[far] + 1.0) * 10.0 ** rng.integers(3, 13)
         y = np.abs(y) + 1e-3 if loss in ("poisson", "gamma", "tweedie") else y
+    if CLASSES.get(loss, 2) > 2:
+        model.set_params(multi_class=str(rng.choice(["multinomial", "multinomial", "one_tree", "one_vs_rest"])))
+    model.set_params(min_gain_to_split=float(rng.choice([0.0, 0.0, 0.01, 1.0])))
     return model, X, y, weight
 
 
