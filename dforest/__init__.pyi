@@ -546,6 +546,8 @@ class HistGradientBoostingDistribution(dforest.estimators.boosting.distribution.
         l1_regularization: float = 0,
         max_delta_step: float | None = None,
         path_smooth: float = 0.0,
+        splitter: Literal["best", "random"] = "best",
+        forced_splits: Mapping[Any, Any] | None = None,
         min_gain_to_split: float = 0.0,
         min_hessian: Literal["deprecated"] | float = "deprecated",
         max_features: Literal["auto"] | float | int = "auto",
