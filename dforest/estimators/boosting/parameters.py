@@ -528,9 +528,10 @@ BOOSTING_PARAMETERS = (
         """Score for early stopping, which is computed before the first iteration and after each one. "loss" is minus the mean
         loss, other names are those of scikit-learn's scorers, and None means what `score` returns. A callable is given an
         estimator, rows and targets, and returns a number, the higher the better; that estimator predicts these rows only, by the
-        iterations grown so far. Of two classes, those scorers of scikit-learn whose metric has a `pos_label` look at the class 1,
-        or, if there is no such class, at ``classes_[1]``. A list of names, or a dict of names to any of these, scores by all of them:
-        the first decides, and `verbose` shows all. Except for "loss", at most 10,000 of the training rows are scored.""",
+        iterations grown so far. Of two classes, those scorers of scikit-learn whose metric has a `pos_label` look at the
+        class 1, or, if there is no such class, at ``classes_[1]``. A list of names, or a dict of names to any of these, scores by
+        all of them: the first decides, and `verbose` shows all. Except for "loss", at most 10,000 of the training rows are
+        scored.""",
         of=CLASSIFIER | REGRESSOR | DISTRIBUTION,
         group=STOPPING,
     ),
