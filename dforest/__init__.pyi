@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 import dforest.estimators.auto.auto
 import dforest.estimators.boosting.boosting
+import dforest.estimators.boosting.distribution
 import dforest.estimators.boosting.ranker
 import dforest.estimators.causal.forest
 import dforest.estimators.causal.policy
@@ -502,6 +503,59 @@ class HistGradientBoostingClassifier(dforest.estimators.boosting.boosting.HistGr
         subsample: float = 1.0,
         sampling: Literal["mvs", "uniform"] = "uniform",
         class_weight: Literal["balanced"] | Mapping[Any, Any] | Sequence[Any] | None = None,
+        categorical_features: Literal["auto", "from_dtype"] | ArrayLike | None = "from_dtype",
+        ordinal_features: Literal["from_dtype"] | ArrayLike | None = "from_dtype",
+        categorical_split: Literal["auto", "order", "subset"] = "auto",
+        categorical_smoothing: float = 10.0,
+        min_samples_category: int = 10,
+        monotonic_cst: ArrayLike | Mapping[Any, Any] | None = None,
+        monotone_penalty: float = 0.0,
+        feature_costs: ArrayLike | Mapping[Any, Any] | None = None,
+        interaction_cst: Literal["no_interactions", "pairwise"] | Sequence[Any] | None = None,
+        early_stopping: Literal["auto"] | bool = "auto",
+        scoring: Literal["loss"] | str | Callable[..., Any] | Sequence[Any] | Mapping[Any, Any] | None = "loss",
+        validation_fraction: Literal["auto"] | float | int | None = "auto",
+        validation_folds: Literal["auto"] | int = "auto",
+        refit: Literal["auto"] | bool = "auto",
+        n_iter_no_change: Literal["auto"] | int = "auto",
+        tol: Literal["auto"] | float = "auto",
+        use_best_model: bool = True,
+        random_state: int | np.random.RandomState | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        device: str | None = None,
+        warm_start: bool = False,
+        verbose: int | bool = 0,
+    ) -> None: ...
+
+class HistGradientBoostingDistribution(dforest.estimators.boosting.distribution.HistGradientBoostingDistribution):
+    """Gradient-boosted trees for whole distributions: each tree corrects the parameters of all rows' distributions."""
+
+    def __init__(
+        self,
+        loss: Literal["gamma", "lognormal", "negative_binomial", "normal", "student", "zero_inflated_poisson"] | Loss | type[Loss] = "normal",  # noqa: E501
+        *,
+        learning_rate: Literal["auto"] | float = "auto",
+        max_iter: Literal["auto"] | int = "auto",
+        n_bags: int = 1,
+        defaults: Literal["dforest", "scikit-learn"] = "dforest",
+        max_leaf_nodes: int | None = 15,
+        max_depth: int | None = None,
+        min_samples_leaf: int = 20,
+        min_sum_hessian_in_leaf: float = 0.001,
+        l2_regularization: Literal["auto"] | float = "auto",
+        l1_regularization: float = 0,
+        max_delta_step: float | None = None,
+        path_smooth: float = 0.0,
+        splitter: Literal["best", "random"] = "best",
+        forced_splits: Mapping[Any, Any] | None = None,
+        min_gain_to_split: float = 0.0,
+        min_hessian: Literal["deprecated"] | float = "deprecated",
+        max_features: Literal["auto"] | float | int = "auto",
+        colsample_bytree: float = 1.0,
+        colsample_bylevel: float = 1.0,
+        max_bins: int = 255,
+        subsample: float = 1.0,
+        sampling: Literal["mvs", "uniform"] = "uniform",
         categorical_features: Literal["auto", "from_dtype"] | ArrayLike | None = "from_dtype",
         ordinal_features: Literal["from_dtype"] | ArrayLike | None = "from_dtype",
         categorical_split: Literal["auto", "order", "subset"] = "auto",

@@ -40,6 +40,7 @@ __all__ = [
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "HistGradientBoostingClassifier",
+    "HistGradientBoostingDistribution",
     "HistGradientBoostingRanker",
     "HistGradientBoostingRegressor",
     "IsolationForest",
@@ -357,6 +358,13 @@ class HistGradientBoostingRegressor(_BoostingOnWorkers, dforest.HistGradientBoos
     """`dforest.HistGradientBoostingRegressor` for rows that lie on the workers of a Dask cluster.
 
     Parameters and attributes are those of `dforest.HistGradientBoostingRegressor`, and `to_local` returns such an estimator.
+    """
+
+
+class HistGradientBoostingDistribution(_BoostingOnWorkers, dforest.HistGradientBoostingDistribution):
+    """`dforest.HistGradientBoostingDistribution` for rows that lie on the workers of a Dask cluster.
+
+    Parameters and attributes are those of `dforest.HistGradientBoostingDistribution`, and `to_local` returns such an estimator.
     """
 
 

@@ -6,10 +6,14 @@ only predicts loads what predicts. Tables of estimators would load all of them, 
 
 from importlib import import_module
 
-MODULES = {"callback", "criterion", "dask", "errors", "loss", "sampling", "serving", "spmd", "splitter", "testing", "uplift"}
+MODULES = {
+    "callback", "criterion", "dask", "distribution", "errors", "loss", "sampling", "serving", "spmd", "splitter", "testing",
+    "uplift",
+}  # fmt: skip
 _ESTIMATORS = {
     "dforest.estimators.auto.auto": ["AutoForestClassifier", "AutoForestRegressor"],
     "dforest.estimators.boosting.boosting": ["HistGradientBoostingClassifier", "HistGradientBoostingRegressor"],
+    "dforest.estimators.boosting.distribution": ["HistGradientBoostingDistribution"],
     "dforest.estimators.boosting.ranker": ["HistGradientBoostingRanker"],
     "dforest.estimators.causal.forest": ["CausalForest"],
     "dforest.estimators.causal.uplift": ["UpliftForestClassifier"],

@@ -13,6 +13,7 @@ from threading import Lock
 import numpy as np
 
 from dforest.estimators.auto.predictions import BlendedClasses, BlendedNumbers, BlendPredictions, check_blend
+from dforest.estimators.boosting.distribution_predictions import BoostedDistributions
 from dforest.estimators.boosting.predictions import BoostedClasses, BoostedNumbers, BoostedRanks, RawPredictions
 from dforest.estimators.causal.predictions import EffectPredictions
 from dforest.estimators.causal.uplift_predictions import UpliftPredictions
@@ -215,6 +216,9 @@ class _ServedBoostedClassifier(BoostedClasses, RawPredictions, _ServedTrees): ..
 class _ServedBoostedRegressor(BoostedNumbers, RawPredictions, _ServedTrees): ...
 
 
+class _ServedDistribution(BoostedDistributions, RawPredictions, _ServedTrees): ...
+
+
 class _ServedRanker(BoostedRanks, RawPredictions, _ServedTrees): ...
 
 
@@ -230,6 +234,7 @@ _OF_ESTIMATORS = {
     _ServedBoostedClassifier: "HistGradientBoostingClassifier",
     _ServedBoostedRegressor: "HistGradientBoostingRegressor",
     _ServedCausalForest: "CausalForest",
+    _ServedDistribution: "HistGradientBoostingDistribution",
     _ServedClassifier: "DecisionTreeClassifier ExtraTreeClassifier ExtraTreesClassifier RandomForestClassifier",
     _ServedOutlierForest: "IsolationForest",
     _ServedRanker: "HistGradientBoostingRanker",

@@ -30,6 +30,9 @@ TIMES = (
     "predict", "predict_survival_function", "predict_cumulative_hazard_function", "predict_quantiles", "predict_restricted_mean",
 )  # fmt: skip
 LINKS = ("squared_error", "absolute_error", "gamma", "poisson", "tweedie", "huber", "quantile", "fair", "log_cosh", "mape")
+DISTRIBUTIONS = "predict", "predict_interval"
+POSITIVE = "normal", "lognormal", "gamma", "student"
+COUNTS = "negative_binomial", "zero_inflated_poisson"
 FEW = {"n_estimators": 4, "random_state": 0}
 ROUNDS = {"max_iter": 4, "random_state": 0}
 # (estimator, parameters, target, methods)
@@ -50,6 +53,8 @@ MODELS = [
     ("HistGradientBoostingRegressor", ROUNDS | {"loss": "cross_entropy"}, "shares", ("predict",)),
     ("HistGradientBoostingRegressor", ROUNDS | {"loss": "poisson", "n_bags": 2}, "columns", ("predict",)),
     *(("HistGradientBoostingRanker", ROUNDS | {"loss": loss}, "queries", ("predict",)) for loss in ("lambdarank", "pairwise")),
+    *(("HistGradientBoostingDistribution", ROUNDS | {"loss": loss}, "numbers", DISTRIBUTIONS) for loss in POSITIVE),
+    *(("HistGradientBoostingDistribution", ROUNDS | {"loss": loss}, "classes", DISTRIBUTIONS) for loss in COUNTS),
     ("CausalForest", FEW, "effects", ("predict",)),
     ("UpliftForestClassifier", FEW | {"min_samples_leaf": 5}, "uplift", ("predict", "predict_outcome")),
     ("IsolationForest", FEW | {"contamination": 0.1}, "none", ("predict", "score_samples", "decision_function")),

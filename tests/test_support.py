@@ -31,6 +31,7 @@ from dforest.callback import Checkpoint, MemoryLimit, OutOfBagPlateau
 from dforest.core.search.criteria import CRITERIA
 from dforest.core.search.dense import DenseSplitter
 from dforest.core.search.splitter import HistSplitter
+from dforest.distribution import PythonDistribution
 from dforest.estimators import support
 from dforest.estimators.data.agreement import Partition
 from dforest.estimators.support import BOOSTING, DENSE, DEVICE, FEATURES, KINDS, PLACES, PROCESSOR, RANKS, refusals_at
@@ -106,6 +107,26 @@ class OwnClasses(PythonLoss):
         return raw_prediction - np.eye(self.n_classes)[y_true.astype(int)], np.ones_like(raw_prediction)
 
 
+class OwnDistribution(PythonDistribution):
+    """Normal, by the mean and the logarithm of the standard deviation."""
+
+    parameter_names = "center", "width"
+
+    def gradient_hessian(self, y_true, raw_prediction):
+        width = np.exp(raw_prediction[:, 1])
+        z = (y_true - raw_prediction[:, 0]) / width
+        return np.column_stack([-z / width, 1 - z**2]), np.column_stack([width**-2, 1 + z**2])
+
+    def loss(self, y_true, raw_prediction):
+        return raw_prediction[:, 1] + 0.5 * ((y_true - raw_prediction[:, 0]) / np.exp(raw_prediction[:, 1])) ** 2
+
+    def inverse_link(self, raw_prediction):
+        return np.column_stack([raw_prediction[:, 0], np.exp(raw_prediction[:, 1])])
+
+    def mean(self, center, width):
+        return center
+
+
 def looks_at_rows(model, X, y):
     """A scorer."""
     return -np.mean(np.abs(model.predict(X) - y) * (X[:, [0]] > 0).sum(axis=1).ravel())
@@ -127,6 +148,7 @@ COMPONENTS = [
     OwnIntercept,
     OwnRange,
     OwnClasses,
+    OwnDistribution,
     looks_at_rows,
 ]
 
@@ -201,6 +223,14 @@ def asked(feature, kind, folder):
         given = {"X": X, "y": CLASSES, "qid": np.arange(N) // 20}
         name = "HistGradientBoostingRanker"
         parameters = [{}, {"loss": "pairwise", "early_stopping": True, "scoring": ["ndcg", "loss"]}]
+    elif feature.startswith("distributions"):
+        name, given["y"], own = "HistGradientBoostingDistribution", CLASSES, {"max_iter": 3}
+        parameters = [{"loss": loss} for loss in ("normal", "student", "negative_binomial", "zero_inflated_poisson")]
+        parameters += [{"early_stopping": True, "max_iter": 9}, {"n_bags": 2}, {"warm_start": True, "subsample": 0.7}]
+        if feature == "distributions, monotonic":
+            parameters = [{"monotonic_cst": [1, 0, 0, -1]}]
+    elif feature == "own distribution":
+        name, parameters, own = "HistGradientBoostingDistribution", [{"loss": OwnDistribution()}], {"max_iter": 3}
     elif feature == "survival":
         given["y"], name = np.column_stack([BOTH[:, 1] < 0, np.exp(Y)]), "RandomSurvivalForest"
         parameters = [{"oob_score": True, "variable_importance": "mda_raw", "categorical_features": [2]}]

@@ -141,6 +141,22 @@ class BoostedRanking:
         self.model.fit(self.X, self.y, group=self.group)
 
 
+class BoostedDistributions:
+    """Training of the parameters of distributions, by one tree an iteration."""
+
+    params = (["normal", "student", "gamma", "negative_binomial"],)
+    param_names = ("loss",)
+
+    def setup(self, loss):
+        problem = data.load("friedman", ROWS // 2)
+        y = problem.y - problem.y.min() + 1.0
+        self.X, self.y = problem.X, np.round(y) if loss == "negative_binomial" else y
+        self.model = dforest.HistGradientBoostingDistribution(loss, max_iter=20, early_stopping=False, **OTHERS)
+
+    def time_fit(self, loss):
+        self.model.fit(self.X, self.y)
+
+
 class BoostedSparse:
     """Training on one thread and two, of texts and of categories that were made columns; of these, also as dense X."""
 

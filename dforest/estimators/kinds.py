@@ -25,6 +25,10 @@ class RankingTrees(BoostedTrees):
     """Boosted trees that rank the rows of queries."""
 
 
+class DistributionTrees(BoostedTrees):
+    """Boosted trees whose raw predictions are parameters of distributions."""
+
+
 class OutlierForest:
     """A forest that finds outliers."""
 

@@ -9,6 +9,7 @@ from numbers import Integral
 from sklearn.utils.validation import check_is_fitted
 
 from dforest.estimators.data.given import check_number
+from dforest.estimators.kinds import DistributionTrees
 from dforest.estimators.results.calibration import check_leaves_predict
 
 
@@ -72,6 +73,11 @@ def report(self, X=None, y=None, *, path=None, scoring=None, output=None, verbos
     """
     check_is_fitted(self)
     check_leaves_predict(self, "report")
+    if isinstance(self, DistributionTrees):
+        raise ValueError(
+            f"{type(self).__name__} predicts distributions, and a report is about numbers or classes; allowed are its methods "
+            "predict_distribution, shap_values and permutation_importance"
+        )
     loss = getattr(self, "_loss", None)
     n_outputs = self.forest_.objective.n_outputs
     if loss is not None and not loss.levels:  # whose trees have a value for each class, maybe, of one target

@@ -16,7 +16,7 @@ from dforest.core.search.criteria import EFFECT_CRITERIA, OF_KERNELS
 from dforest.core.search.oblique import ObliqueSplitter
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.data.fits import instance_of
-from dforest.estimators.kinds import BoostedTrees, CausalTrees, SurvivalTrees, UpliftTrees
+from dforest.estimators.kinds import BoostedTrees, CausalTrees, DistributionTrees, SurvivalTrees, UpliftTrees
 
 PROCESSOR, DEVICE, RANKS = PLACES = "the processor", "a device", "several ranks"
 HIST, DENSE, BOOSTING = KINDS = "forests, hist", "forests, dense", "boosted trees"
@@ -232,6 +232,13 @@ def _several_outputs_and(name):
     return said
 
 
+def _distribution_constraints(fit):
+    estimator = fit.estimator
+    if not isinstance(estimator, DistributionTrees) or estimator.monotonic_cst is None:
+        return None
+    return f"{type(estimator).__name__} with monotonic_cst={estimator.monotonic_cst!r:.100}"
+
+
 def _refit_and_warm_start(fit):
     asks = [f"validation_folds={fit.estimator.validation_folds!r}"] * (fit.estimator.validation_folds not in (1, "auto"))
     asks += ["refit=True"] * (fit.estimator.refit not in (False, "auto"))
@@ -330,6 +337,9 @@ FEATURES = {
     "own leaves": Feature("a loss of your own with `leaf_value`", kinds=(BOOSTING,)),
     "own intercept": Feature("a loss of your own with `fit_intercept_only` or `in_y_true_range`", kinds=(BOOSTING,)),
     "ranking": Feature("ranking: `HistGradientBoostingRanker`", kinds=(BOOSTING,)),
+    "distributions": Feature("distributions: `HistGradientBoostingDistribution`", kinds=(BOOSTING,)),
+    "own distribution": Feature("a distribution of your own", kinds=(BOOSTING,)),
+    "distributions, monotonic": Feature("distributions, with monotonic constraints", _distribution_constraints, (BOOSTING,)),
     "outputs, monotonic": Feature("a y of several columns, with monotonic constraints", _several_outputs_and("monotonic_cst")),
     "outputs, categories": Feature("a y of several columns, with categories", kinds=(BOOSTING,)),
     "outputs, many codes": Feature("a y of several columns, with more than 255 codes", kinds=(BOOSTING,)),
@@ -372,6 +382,8 @@ REFUSALS = [
             "boosted trees, one column, or no monotonic constraints", FORESTS),
     Refusal("choice, warm start", _EVERYWHERE, "trees that there are have the values that were chosen for other rows",
             "the values in best_params_, or warm_start=False", FORESTS),
+    Refusal("distributions, monotonic", _EVERYWHERE, "a mean may follow from several parameters, such as that of a log-normal "
+            "distribution, and constraints would hold for each of them", "monotonic_cst=None", (BOOSTING,)),
     Refusal("refit, warm start", _EVERYWHERE, "a search grows trees of its own, with which none of before can go on",
             'refit="auto" and validation_folds="auto", or warm_start=False', (BOOSTING,)),
     Refusal("bags, warm start", _EVERYWHERE, "a model keeps shares of the leaves of its bags, from which no bag can go on "

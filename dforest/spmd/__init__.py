@@ -14,6 +14,7 @@ __all__ = [
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
     "HistGradientBoostingClassifier",
+    "HistGradientBoostingDistribution",
     "HistGradientBoostingRanker",
     "HistGradientBoostingRegressor",
     "IsolationForest",

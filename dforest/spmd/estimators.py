@@ -82,6 +82,14 @@ class HistGradientBoostingRegressor(_OfAllRanks, dforest.HistGradientBoostingReg
     """
 
 
+class HistGradientBoostingDistribution(_OfAllRanks, dforest.HistGradientBoostingDistribution):
+    """`dforest.HistGradientBoostingDistribution` for programs of several MPI processes, which fit it together.
+
+    Each process of ``MPI.COMM_WORLD`` calls `fit` with rows of its own, and gets the fitted estimator of all rows. Parameters,
+    methods and attributes are those of `dforest.HistGradientBoostingDistribution`.
+    """
+
+
 class HistGradientBoostingRanker(_OfAllRanks, dforest.HistGradientBoostingRanker):
     """`dforest.HistGradientBoostingRanker` for programs of several MPI processes, which fit it together.
 

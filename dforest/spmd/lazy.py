@@ -19,6 +19,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from dforest.estimators.data.given import given_numbers, given_values
+from dforest.estimators.kinds import DistributionTrees
 from dforest.spmd.collections import alike, check_numbers, is_of_dask, kind_of, n_rows_of, side_by_side
 from dforest.warning import warn
 
@@ -50,7 +51,7 @@ _NOTE = (
     "For collections of Dask the answer is lazy: it is a dask array for a dask array or dataframe, and a list of delayed arrays "
     "for a list of delayed rows."
 )
-_SCORE = """Score the predictions for some rows: by their accuracy, or by their coefficient of determination.
+_SCORE = """Score the predictions for some rows: by accuracy, by the coefficient of determination, or by the mean log density.
 
 If all that is given are collections of Dask, each partition is predicted and compared on a worker, and only sums are sent.
 Accuracy without weights equals that of the estimator of this name in `dforest`; otherwise the last digits may differ, as sums
@@ -193,8 +194,10 @@ def _call(X, *rows, function, empty):
 
 
 def _score(model, method, given):
-    """The accuracy or R2 of the rows of collections, given by name."""
+    """The accuracy, R2 or mean log density of the rows of collections, given by name."""
     sums, score = (_sums_of_classes, _accuracy) if is_classifier(model) else (_sums_of_numbers, _r2)
+    if isinstance(model, DistributionTrees):
+        sums, score = _sums_of_densities, _accuracy
     weight, *columns = (np.stack(column) for column in zip(*_sums_of_partitions(sums, model, given).values(), strict=True))
     _check_weight(weight.sum())
     return score(weight, *columns)
@@ -255,6 +258,13 @@ def _sums_of_classes(model, X, y, sample_weight=None):
     y, sample_weight = given_values("y", y), given_numbers("sample_weight", sample_weight)
     total = n_rows_of(X) if sample_weight is None else np.sum(sample_weight)
     return total, accuracy_score(y, model.predict(X), sample_weight=sample_weight, normalize=False) if total else 0.0
+
+
+def _sums_of_densities(model, X, y, sample_weight=None):
+    """The weights of all rows, and the logarithms of their densities, added up."""
+    y, sample_weight = column_or_1d(given_numbers("y", y)), given_numbers("sample_weight", sample_weight)
+    total = n_rows_of(X) if sample_weight is None else np.sum(sample_weight)
+    return total, total * model.predict_distribution(X).mean_log_density(y, sample_weight) if total else 0.0
 
 
 def _accuracy(weight, right):

@@ -65,6 +65,10 @@ _ABOUT = {
     "guide_choice guide_boosting ensembles guide_columns own_loss": "HistGradientBoostingClassifier "
     "HistGradientBoostingRegressor",
     "guide_ranking guide_boosting guide_columns own_loss": "HistGradientBoostingRanker",
+    "guide_distributions guide_boosting guide_columns": "HistGradientBoostingDistribution",
+    "guide_distributions": "distribution.PredictedDistribution distribution.Normal distribution.LogNormal distribution.Gamma "
+    "distribution.NegativeBinomial distribution.StudentT distribution.ZeroInflatedPoisson distribution.PythonDistribution "
+    "distribution.log_score_scorer distribution.neg_crps_scorer",
     "policy": "UpliftForestClassifier PolicyTree estimators.causal.policy.PolicyNodes uplift.qini_score uplift.auuc_score "
     "uplift.uplift_at_k uplift.qini_curve uplift.uplift_curve uplift.make_uplift_scorer uplift.UpliftCurveDisplay",
     "auto_forest guide_choice ensembles": "AutoForestClassifier AutoForestRegressor",
@@ -118,11 +122,13 @@ _ABOUT = {
     "devices": "devices backends.devices.DeviceInfo errors.DeviceError",
     "distributed": "spmd.RandomForestClassifier spmd.RandomForestRegressor spmd.ExtraTreesClassifier spmd.ExtraTreesRegressor "
     "spmd.DecisionTreeClassifier spmd.DecisionTreeRegressor spmd.HistGradientBoostingClassifier "
-    "spmd.HistGradientBoostingRegressor spmd.HistGradientBoostingRanker spmd.IsolationForest spmd.CausalForest "
+    "spmd.HistGradientBoostingRegressor spmd.HistGradientBoostingRanker spmd.HistGradientBoostingDistribution "
+    "spmd.IsolationForest spmd.CausalForest "
     "spmd.UpliftForestClassifier spmd.communicator.Communicator "
     "spmd.mpi.MpiCommunicator spmd.threads.ThreadGroup "
     "dask.RandomForestClassifier dask.RandomForestRegressor dask.ExtraTreesClassifier dask.ExtraTreesRegressor "
     "dask.HistGradientBoostingClassifier dask.HistGradientBoostingRegressor dask.HistGradientBoostingRanker "
+    "dask.HistGradientBoostingDistribution "
     "dask.IsolationForest dask.CausalForest dask.UpliftForestClassifier "
     "errors.RankError",
 }

@@ -50,6 +50,7 @@ ESTIMATORS = [
     dforest.ExtraTreesClassifier,
     dforest.ExtraTreesRegressor,
     dforest.HistGradientBoostingClassifier,
+    dforest.HistGradientBoostingDistribution,
     dforest.HistGradientBoostingRanker,
     dforest.HistGradientBoostingRegressor,
     dforest.IsolationForest,

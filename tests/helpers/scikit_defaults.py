@@ -4,14 +4,26 @@ from contextlib import ExitStack, contextmanager
 from inspect import unwrap
 from unittest.mock import patch
 
-from dforest import HistGradientBoostingClassifier, HistGradientBoostingRanker, HistGradientBoostingRegressor
+from dforest import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingDistribution,
+    HistGradientBoostingRanker,
+    HistGradientBoostingRegressor,
+)
+
+BOOSTED = (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    HistGradientBoostingRanker,
+    HistGradientBoostingDistribution,
+)
 
 
 @contextmanager
 def scikit_defaults():
     """Boosted trees that are made meanwhile, and are told nothing else, have ``defaults="scikit-learn"``."""
     with ExitStack() as stack:
-        for kind in (HistGradientBoostingClassifier, HistGradientBoostingRegressor, HistGradientBoostingRanker):
+        for kind in BOOSTED:
             given = unwrap(kind.__init__).__kwdefaults__
             stack.enter_context(patch.dict(given, defaults="scikit-learn"))
         yield

@@ -27,6 +27,7 @@ REFUSED = {
     "conformalize", "estimate_memory", "fit_predict", "oob_importance", "oob_local_importance", "partial_dependence",
     "permutation_importance", "predict_local_linear", "report", "staged_decision_function", "staged_predict",
     "staged_predict_proba",
+    "predict_distribution",
 }  # fmt: skip
 
 

@@ -53,10 +53,15 @@ cdef class Loss:
     n_classes : int
         Number of classes; 0 for regression.
     n_outputs : int
-        Number of raw predictions of a row: 1, or `n_classes` if there are more than two classes.
+        Number of raw predictions of a row: 1, or `n_classes` if there are more than two classes, or that of `parameter_names`.
+    parameter_names : tuple of str or None
+        Of a distribution, the names of the parameters that `inverse_link` makes of a row's raw predictions, of which it has as
+        many; `loss` is minus the logarithm of the density then. It is for `HistGradientBoostingDistribution`. None: the loss is
+        no distribution.
     """
 
     constant_hessian = False
+    parameter_names = None
     need_update_leaves_values = _SaysLeaves()
     of_groups = False
     methods_in_c, in_python = ("gradient_hessian", "loss", "inverse_link", "leaf_value"), "dforest.loss.PythonLoss"
@@ -82,6 +87,20 @@ cdef class Loss:
         if self.n_outputs > 1 and self.need_update_leaves_values:
             raise ValueError(f"loss={self!r} says what values leaves have, which is for one raw prediction a row; y has "
                              f"{n_classes} classes, and allowed are two, or need_update_leaves_values=False")
+        if self.parameter_names is not None:
+            self.n_outputs = self._n_parameters(n_classes)
+
+    def _n_parameters(self, n_classes):
+        """How many parameters the distribution has. Raises ValueError if this is for no such thing."""
+        names = self.parameter_names
+        if n_classes:
+            raise ValueError(f"loss={self!r} is a distribution of numbers; y has {n_classes} classes")
+        if not isinstance(names, tuple) or not names or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"{type(self).__name__}.parameter_names={names!r}; allowed are tuples of names, and None")
+        if len(names) > 1 and self.need_update_leaves_values:
+            raise ValueError(f"loss={self!r} says what values leaves have, which is for one raw prediction a row, and it has "
+                             f"{len(names)}; allowed is need_update_leaves_values=False")
+        return len(names)
 
     def _overrides_leaf_value(self):
         """Whether the class has a `leaf_value` of its own."""
@@ -132,7 +151,8 @@ cdef class Loss:
         float, or ndarray of shape (n_outputs,)
             The constant, or one for each of several raw predictions.
         """
-        return find_intercept(lambda raw: self._sums_of_derivatives(y_true, sample_weight, raw), np.zeros(self.n_outputs))
+        return find_intercept(lambda raw: self._sums_of_derivatives(y_true, sample_weight, raw), np.zeros(self.n_outputs),
+                              self.parameter_names is None)
 
     def _sums_of_derivatives(self, y_true, sample_weight, raw):
         """Sums of gradients and Hessians where all rows have equal raw predictions: ndarray of shape (2, n_outputs)."""

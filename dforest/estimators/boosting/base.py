@@ -104,6 +104,10 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
     def _make_loss(self, n_outputs):
         """The `Loss`, once classes are known, of a y of so many columns. Raises ValueError if there is none by the parameters."""
 
+    def _fitted_loss(self, loss, rows, has_offset, grown):
+        """The loss that `_make_loss` made, with what training rows must tell it. A collective."""
+        return loss
+
     @with_hints
     def fit(
         self, X, y, sample_weight=None, *, offset=None, X_val=None, y_val=None, sample_weight_val=None, offset_val=None
@@ -225,7 +229,8 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
         names = "classes_", "_loss", "_constraints", "_has_offset", "n_trees_per_iteration_"
         known = tuple(getattr(self, name, None) for name in names)
         rows = training_rows(self, partitions, ranks, grown)
-        self._loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
+        loss = self._make_loss(1 if rows.y.ndim == 1 else rows.y.shape[1])
+        self._loss = self._fitted_loss(loss, rows, has_offset, grown)
         told = zip(partitions, rows.lengths, strict=True)
         queries = self._queries([ToldQueries(own.place, own.groups, own.group_sizes, n) for own, n in told], ranks)
         if self._loss.of_groups and queries is None:

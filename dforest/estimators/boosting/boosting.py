@@ -227,7 +227,10 @@ class HistGradientBoostingRegressor(BoostedNumbers, RegressorScore, BoostingEsti
         if isinstance(self.loss, str):
             loss = self._loss_by_name()
             return loss if loss.levels else loss.of_outputs(n_outputs)
-        return OwnLoss(instance_of(BoostingLoss, "loss", self.loss))
+        loss = instance_of(BoostingLoss, "loss", self.loss)
+        if loss.parameter_names is not None:
+            raise ValueError(f"loss={self.loss!r} is a distribution; allowed with it is HistGradientBoostingDistribution")
+        return OwnLoss(loss)
 
     def _loss_by_name(self):
         """The `Loss` of one output that the parameters name."""

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from dforest.core.boost.booster import directions_of
-from dforest.core.boost.intercept import find_intercept, sum_derivatives
+from dforest.core.boost.intercept import find_intercept, sum_derivatives, sums_of_columns
 from dforest.core.boost.inverse_link import class_predictions, predictions
 from dforest.core.boost.loss import GroupedRows
 from dforest.core.boost.loss import Loss as BoostingLoss
@@ -21,6 +21,8 @@ from dforest.core.component import LossError
 from dforest.core.integer_weights import integer_weights
 from dforest.core.predict.out_of_bag import add_up, total_of
 from dforest.core.threads import each
+from dforest.estimators.boosting.starts import search_start, start_of
+from dforest.estimators.results.predicted import PredictedDistribution
 from dforest.rules.losses import (
     LOSSES,
     baselines,
@@ -444,6 +446,15 @@ class OwnLoss:
         return getattr(self.loss, "name", None) if self.loss.is_built_in else None
 
     @property
+    def distribution(self):
+        """The loss, if raw predictions are parameters of a distribution, or None."""
+        return None if self.loss.parameter_names is None else self.loss
+
+    def distribution_of(self, raw):
+        """The `PredictedDistribution` of rows, given raw predictions as `predict` takes them."""
+        return PredictedDistribution(self.loss, self.loss.predictions(raw))
+
+    @property
     def of_groups(self):
         """Whether the loss of a row depends on the other rows of its group."""
         return self.loss.of_groups
@@ -486,8 +497,13 @@ class OwnLoss:
 
         A loss of the user's own that finds it by itself gets the rows of all ranks, in the order of one process.
         """
+        is_distribution = self.distribution is not None
+        if is_distribution and self.loss.is_built_in:
+            start = start_of(self.loss, y, weight, ranks)
+            return tuple(search_start(lambda raw: self._sums_and_loss(y, raw, weight, ranks, offset), start).tolist())
         if ranks.size > 1 and type(self.loss).fit_intercept_only is BoostingLoss.fit_intercept_only:
-            found = find_intercept(lambda raw: self._sums_of_ranks(y, raw, weight, ranks, None), np.zeros(self.n_sums))
+            start = np.zeros(self.n_sums)
+            found = find_intercept(lambda raw: self._sums_of_ranks(y, raw, weight, ranks, None), start, not is_distribution)
         else:
             loss, all_y, all_weight = self.loss, y.copy(), None if weight is None else weight.copy()
             if ranks.size > 1 and not loss.is_built_in:
@@ -508,8 +524,15 @@ class OwnLoss:
                 f"{type(self.loss).__name__}.fit_intercept_only returned {found!r}; allowed {allowed}, up to 2**500 in magnitude"
             )
         if offset is not None and not self.of_groups:
-            array = find_intercept(lambda raw: self._sums_of_ranks(y, raw, weight, ranks, offset), array)
+            array = find_intercept(lambda raw: self._sums_of_ranks(y, raw, weight, ranks, offset), array, not is_distribution)
         return tuple(array.tolist())
+
+    def _sums_and_loss(self, y, baseline, weight, ranks, offset):
+        """What `search_start` asks of a built-in distribution. A collective."""
+        raw = np.tile(baseline, (len(y), 1)) if offset is None else offset + baseline
+        loss = self.loss.values(y, raw) if len(y) else y
+        columns = np.column_stack([np.ones(len(y)), loss, *(self.loss.derivatives(y, raw) if len(y) else (raw, raw))])
+        return sums_of_columns(columns, weight, ranks if ranks.size > 1 else None)
 
     def _sums_of_ranks(self, y, baseline, weight, ranks, offset):
         """Sums of derivatives over the rows of all ranks: see `sum_derivatives`. Raises LossError on all of them, or on none."""
@@ -540,7 +563,9 @@ class OwnLoss:
         return self
 
     def predict(self, raw, n_threads=1):
-        """See `Loss.predict`; the user's code is called by one thread."""
+        """See `Loss.predict`; the user's code is called by one thread. Of distributions, these are the means."""
+        if self.distribution is not None:
+            return self.distribution_of(raw).mean()
         found = self.loss.predictions(raw)
         return found if self.n_sums > 1 else found[:, 0]
 

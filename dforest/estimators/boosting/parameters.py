@@ -15,6 +15,7 @@ from dforest.estimators.randomness import ALLOWED
 CLASSIFIER = frozenset({"boosting classifier"})
 REGRESSOR = frozenset({"boosting regressor"})
 RANKER = frozenset({"boosting ranker"})
+DISTRIBUTION = frozenset({"boosting distribution"})
 
 # Groups that only boosted trees have.
 ITERATIONS = "Loss and iterations"
@@ -73,6 +74,25 @@ BOOSTING_PARAMETERS = (
         with other parameters, and an object, or a class, of another subclass of `dforest.loss.Loss` is a loss of your own, best
         with ``of_groups = True``.""",
         of=RANKER,
+        by_position=True,
+        group=ITERATIONS,
+    ),
+    Parameter(
+        "loss",
+        '{"normal", "lognormal", "gamma", "negative_binomial", "student", "zero_inflated_poisson"} or Loss',
+        "normal",
+        [
+            Names("normal", "lognormal", "gamma", "negative_binomial", "student", "zero_inflated_poisson"),
+            Loss,
+            SubclassOf(Loss, "dforest.distribution"),
+        ],
+        """Distribution of targets, whose log density trees are to increase. "normal" has a location and a scale, and so has
+        "lognormal", for targets above 0, whose logarithms are normal. "gamma" is for targets above 0 too, by mean and shape.
+        "negative_binomial" is for counts, by mean and size: the variance is mean + mean**2 / size. "student" is Student's t
+        distribution, for targets with outliers, by location, scale and degrees of freedom. "zero_inflated_poisson" is for counts
+        with more zeros than their rate says, by the rate and the share of zeros. An object, or a class, of `dforest.distribution`
+        is one of these, or a distribution of your own.""",
+        of=DISTRIBUTION,
         by_position=True,
         group=ITERATIONS,
     ),
@@ -506,12 +526,13 @@ BOOSTING_PARAMETERS = (
         "loss",
         [str, callable, list, tuple, dict, None],
         """Score for early stopping, which is computed before the first iteration and after each one. "loss" is minus the mean
-        loss, other names are those of scikit-learn's scorers, and None means accuracy or R2. A callable is given an estimator,
-        rows and targets, and returns a number, the higher the better; that estimator predicts these rows only, by the iterations
-        grown so far. Of two classes, those scorers of scikit-learn whose metric has a `pos_label` look at the class 1, or, if
-        there is no such class, at ``classes_[1]``. A list of names, or a dict of names to any of these, scores by all of them:
-        the first decides, and `verbose` shows all. Except for "loss", at most 10,000 of the training rows are scored.""",
-        of=CLASSIFIER | REGRESSOR,
+        loss, other names are those of scikit-learn's scorers, and None means what `score` returns. A callable is given an
+        estimator, rows and targets, and returns a number, the higher the better; that estimator predicts these rows only, by the
+        iterations grown so far. Of two classes, those scorers of scikit-learn whose metric has a `pos_label` look at the
+        class 1, or, if there is no such class, at ``classes_[1]``. A list of names, or a dict of names to any of these, scores by
+        all of them: the first decides, and `verbose` shows all. Except for "loss", at most 10,000 of the training rows are
+        scored.""",
+        of=CLASSIFIER | REGRESSOR | DISTRIBUTION,
         group=STOPPING,
     ),
     Parameter(

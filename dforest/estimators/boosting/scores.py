@@ -190,7 +190,12 @@ class PredictedNumbers(RegressorMixin, BaseEstimator):
     def predict(self, X=None):
         return self.loss.predict(self.raw)
 
+    def predict_distribution(self, X=None):
+        return self.loss.distribution_of(self.raw)
+
     def score(self, X, y, sample_weight=None):
+        if getattr(self.loss, "distribution", None) is not None:
+            return self.predict_distribution().mean_log_density(y, sample_weight)
         if self.loss.levels:
             return self.loss.score(self.predict(), y, sample_weight)
         return super().score(X, y, sample_weight)

@@ -7,7 +7,7 @@ from sklearn.base import is_classifier
 
 from dforest.estimators.data.labels import labels_of
 from dforest.estimators.data.outputs import classes_of, most_probable, prediction_columns
-from dforest.estimators.kinds import Embedding, OutlierForest
+from dforest.estimators.kinds import DistributionTrees, Embedding, OutlierForest
 
 # The link by the name of a loss in `dforest.rules.losses`. What y is like is a raw prediction itself, its exponential, or, of
 # shares, its logistic function. The probability of the second class is its logistic function, or that of twice itself; those of
@@ -31,10 +31,16 @@ def link_of(estimator):
     Raises
     ------
     ValueError
-        If these are boosted trees of several labels, or of one tree for all classes, or of each class against the rest.
+        If these are boosted trees of several labels, or of one tree for all classes, of each class against the rest, or of
+        distributions.
     """
     if estimator.forest_.objective.baseline is None:
         return None
+    if isinstance(estimator, DistributionTrees):
+        raise ValueError(
+            f"{type(estimator).__name__} predicts parameters of distributions, which models of other libraries have no names "
+            "for; allowed are its method save, and dforest.serving, which reads the file"
+        )
     n_outputs, loss = estimator.forest_.objective.n_outputs, estimator._loss
     if loss.one_vs_rest or is_classifier(estimator) and n_outputs > loss.n_targets:
         way = "one_vs_rest" if loss.one_vs_rest else "one_tree"

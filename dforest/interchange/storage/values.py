@@ -48,6 +48,7 @@ _RECORDS = {
 }
 # Splitters, criteria and losses of dforest.
 _BUILT_IN = {
+    "dforest.core.boost.distributions": "Gamma LogNormal NegativeBinomial Normal StudentT ZeroInflatedPoisson",
     "dforest.core.boost.loss": "Loss",
     "dforest.core.boost.ranking": "LambdaRank PairwiseRank",
     "dforest.core.search.absolute_error": "AbsoluteError",
@@ -61,6 +62,7 @@ _BUILT_IN = {
     "dforest.core.search.splitter": "HistSplitter RandomHistSplitter RandomSplitter Splitter",
     "dforest.core.search.uplift": "ChiSquaredUplift EuclideanUplift KullbackLeiblerUplift UpliftCriterion",
     "dforest.criterion": "PythonCriterion",
+    "dforest.distribution": "PythonDistribution",
     "dforest.loss": "PythonLoss",
     "dforest.splitter": "PythonSplitter",
 }

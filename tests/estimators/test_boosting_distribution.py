@@ -1,0 +1,330 @@
+"""Boosted trees for distributions: what they learn, that bits don't depend on threads, and what they refuse."""
+
+import io
+import pickle
+
+import numpy as np
+import pytest
+from helpers.boosting import assert_equal_models
+from scipy import stats
+from sklearn.base import clone, is_regressor
+from sklearn.model_selection import cross_val_score
+
+import dforest
+from dforest import HistGradientBoostingDistribution, HistGradientBoostingRegressor
+from dforest.core.boost.distributions import DISTRIBUTIONS
+from dforest.distribution import (
+    Normal,
+    PredictedDistribution,
+    PythonDistribution,
+    StudentT,
+    log_score_scorer,
+    neg_crps_scorer,
+)
+from dforest.estimators.results.densities import DENSITIES
+
+NAMES = pytest.mark.parametrize("name", DISTRIBUTIONS)
+SMALL = {"max_iter": 30, "max_leaf_nodes": 7, "early_stopping": False, "random_state": 0}
+
+
+def rows(n=3000, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, 4))
+
+
+def truth(name, X):
+    """Parameters that depend on two columns each."""
+    a, b = X[:, 0], X[:, 1]
+    return {
+        "normal": (5 * np.sin(a), np.exp(0.5 * b)),
+        "lognormal": (np.sin(a), np.exp(0.5 * b - 1)),
+        "gamma": (np.exp(a), np.exp(b)),
+        "negative_binomial": (np.exp(1 + a), np.exp(b)),
+        "student": (5 * np.sin(a), np.exp(0.5 * b), np.full(len(a), 3.0)),
+        "zero_inflated_poisson": (np.exp(1 + 0.7 * a), 1 / (1 + np.exp(-2 * b))),
+    }[name]
+
+
+def targets(name, X, seed=1):
+    y = DENSITIES[name].sample(np.random.default_rng(seed), (len(X),), *truth(name, X))
+    return np.maximum(y, 1e-200) if DISTRIBUTIONS[name].targets == "above_0" else y
+
+
+class OwnNormal(PythonDistribution):
+    """The formulas of `Normal`, of the unit 1."""
+
+    parameter_names = "center", "width"
+
+    def _deviation(self, y, raw):
+        return (y - raw[:, 0]) / np.exp(raw[:, 1]), np.exp(raw[:, 1])
+
+    def gradient_hessian(self, y_true, raw_prediction):
+        z, width = self._deviation(y_true, raw_prediction)
+        return np.column_stack([-z / width, 1 - z**2]), np.column_stack([width**-2, 1 + z**2])
+
+    def loss(self, y_true, raw_prediction):
+        return np.log(np.sqrt(2 * np.pi)) + raw_prediction[:, 1] + 0.5 * self._deviation(y_true, raw_prediction)[0] ** 2
+
+    def inverse_link(self, raw_prediction):
+        return np.column_stack([raw_prediction[:, 0], np.exp(raw_prediction[:, 1])])
+
+    def mean(self, center, width):
+        return center
+
+    def log_density(self, y, center, width):
+        return stats.norm.logpdf(y, center, width)
+
+
+@NAMES
+def test_trees_find_what_parameters_depend_on(name):
+    X, new = rows(), rows(2000, 5)
+    y, fresh = targets(name, X), targets(name, new, 6)
+    model = HistGradientBoostingDistribution(name, random_state=0).fit(X, y)
+    best = PredictedDistribution(DISTRIBUTIONS[name](), np.column_stack(truth(name, new)))
+    constants = HistGradientBoostingDistribution(name, max_iter=1, learning_rate=1e-9, early_stopping=False).fit(X, y)
+    found, none, most = model.score(new, fresh), constants.score(new, fresh), best.mean_log_density(fresh)
+    assert none < found < most + 0.02
+    assert found - none > 0.7 * (most - none)
+    predicted = model.predict_distribution(new)
+    assert predicted.mean_crps(fresh) < 0.9 * constants.predict_distribution(new).mean_crps(fresh)
+    # Levels of intervals, and ranks of targets, are right.
+    ends = model.predict_interval(new, level=0.8)
+    covered = ((ends[:, 0] <= fresh) & (fresh <= ends[:, 1])).mean()
+    assert 0.65 < covered < 0.96  # those of counts hold more, and others less, as trees are fitted to training rows
+    assert (model.predict(new) == predicted.mean()).all() and model.predict(new).shape == (2000,)
+    # Both parameters are learnt, not the first one alone.
+    logs = np.log(predicted.parameters[:, 1] / (1 - predicted.parameters[:, 1] * (name == "zero_inflated_poisson")))
+    assert np.corrcoef(logs, new[:, 1])[0, 1] > 0.8
+
+
+@NAMES
+def test_bits_do_not_depend_on_threads_or_order(name):
+    X = rows(1200)
+    y, weight = targets(name, X), np.random.default_rng(2).integers(0, 4, 1200).astype(float)
+    models = [
+        HistGradientBoostingDistribution(name, n_jobs=n_jobs, **SMALL | {"early_stopping": True}).fit(X, y, weight)
+        for n_jobs in (1, 3)
+    ]
+    assert_equal_models(*models)
+    order = np.random.default_rng(3).permutation(1200)
+    one, other = (HistGradientBoostingDistribution(name, **SMALL).fit(X[o], y[o], weight[o]) for o in (slice(None), order))
+    assert one.forest_.objective.baseline == other.forest_.objective.baseline
+    np.testing.assert_array_equal(one._raw(X), other._raw(X))
+    # Whole weights are rows that are there several times.
+    repeated = HistGradientBoostingDistribution(name, **SMALL | {"min_samples_leaf": 1}).fit(
+        np.repeat(X, weight.astype(int), axis=0), np.repeat(y, weight.astype(int))
+    )
+    weighted = HistGradientBoostingDistribution(name, **SMALL | {"min_samples_leaf": 1}).fit(X, y, weight)
+    np.testing.assert_allclose(repeated.score(X, y), weighted.score(X, y), rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["normal", "student"])
+@pytest.mark.parametrize("factor", [2.0**-40, 2.0**30])
+def test_units_do_not_matter(name, factor):
+    X = rows(600)
+    y = targets(name, X)
+    one, other = (HistGradientBoostingDistribution(name, **SMALL).fit(X, y * by) for by in (1, factor))
+    np.testing.assert_array_equal(one._raw(X), other._raw(X))
+    np.testing.assert_array_equal(one.predict(X) * factor, other.predict(X))
+    np.testing.assert_array_equal(one.predict_distribution(X).scale * factor, other.predict_distribution(X).scale)
+    loose = HistGradientBoostingDistribution(name, **SMALL).fit(X, y * 1e-30)
+    np.testing.assert_allclose(loose.predict(X), one.predict(X) * 1e-30, rtol=0.2, atol=1e-30)
+
+
+@NAMES
+def test_a_leaf_is_a_natural_gradient(name):
+    # One split of one column, by the sums of gradients and informations of its sides.
+    X = np.repeat([0.0, 1.0], 500)[:, None]
+    y = targets(name, rows(1000))
+    model = HistGradientBoostingDistribution(
+        name, max_iter=1, max_leaf_nodes=2, learning_rate=1.0, l2_regularization=0.0, early_stopping=False, max_features=1.0
+    ).fit(X, y)
+    baseline = np.array(model.forest_.objective.baseline)
+    gradient, information = model._loss.derivatives(y, baseline)
+    for side in (0, 1):
+        some = X[:, 0] == side
+        expected = baseline - gradient[some].sum(axis=0) / information[some].sum(axis=0)
+        np.testing.assert_allclose(model._raw([[side]])[0], expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["normal", "lognormal", "gamma", "student"])
+def test_heavy_tails_and_tiny_leaves_do_not_diverge(name):
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(400, 3)), np.exp(4 * rng.standard_t(1.5, 400).clip(-30, 30))
+    y[:30] = 1.0  # equal targets, which want a scale of 0
+    many = {"max_iter": 300, "learning_rate": 0.5, "min_samples_leaf": 1, "early_stopping": False, "l2_regularization": 0.0}
+    model = HistGradientBoostingDistribution(name, random_state=0, **many).fit(X, y)
+    assert np.isfinite(model.predict_distribution(X).parameters).all()
+    constants = HistGradientBoostingDistribution(name, max_iter=1, learning_rate=1e-9, early_stopping=False).fit(X, y)
+    assert model.score(X, y) > constants.score(X, y)  # by the training rows
+
+
+def test_equal_targets():
+    X = rows(100)
+    for name in ("normal", "lognormal", "gamma", "student", "negative_binomial", "zero_inflated_poisson"):
+        model = HistGradientBoostingDistribution(name, **SMALL).fit(X, np.full(100, 7.0))
+        assert (np.abs(model.predict(X) - 7) < 0.2).all()
+    for name in ("negative_binomial", "zero_inflated_poisson"):
+        assert (HistGradientBoostingDistribution(name, **SMALL).fit(X, np.zeros(100)).predict(X) < 0.05).all()
+
+
+def test_own_distribution():
+    X = rows(700)
+    y = targets("normal", X)
+    own = HistGradientBoostingDistribution(OwnNormal(), **SMALL).fit(X, y)
+    ours = HistGradientBoostingDistribution(Normal(unit=1.0), **SMALL).fit(X, y)
+    np.testing.assert_allclose(own._raw(X), ours._raw(X), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(own.score(X, y), ours.score(X, y), rtol=1e-8)
+    predicted = own.predict_distribution(X)
+    assert (predicted.center == own.predict(X)).all() and predicted.width.shape == (700,)
+    with pytest.raises(NotImplementedError, match="OwnNormal does not define crps"):
+        predicted.crps(y)
+    restored = pickle.loads(pickle.dumps(own))
+    np.testing.assert_array_equal(restored.predict(X), own.predict(X))
+
+
+def test_own_distributions_of_wrong_names_are_refused():
+    class Nameless(OwnNormal):
+        parameter_names = ["center"]
+
+    class Short(OwnNormal):
+        def mean(self, center, width):
+            return center[1:]
+
+    X, y = rows(60), np.arange(60.0)
+    with pytest.raises(ValueError, match=r"Nameless.parameter_names=\['center'\]; allowed are tuples of names, and None"):
+        HistGradientBoostingDistribution(Nameless(), **SMALL).fit(X, y)
+    with pytest.raises(ValueError, match=r"Short.mean returned the shape \(59,\); allowed is \(60,\)"):
+        HistGradientBoostingDistribution(Short(), **SMALL).fit(X, y).predict(X)
+
+
+def test_scorers():
+    X = rows(600)
+    y = targets("gamma", X)
+    model = HistGradientBoostingDistribution("gamma", **SMALL).fit(X, y)
+    predicted, weight = model.predict_distribution(X), np.arange(600) % 3
+    assert log_score_scorer(model, X, y) == model.score(X, y) == predicted.log_density(y).mean()
+    assert neg_crps_scorer(model, X, y) == -predicted.crps(y).mean()
+    np.testing.assert_allclose(model.score(X, y, weight), np.average(predicted.log_density(y), weights=weight))
+    found = cross_val_score(clone(model), X, y, cv=3, scoring=neg_crps_scorer)
+    assert found.shape == (3,) and (found < 0).all()
+    stopping = {**SMALL, "early_stopping": True, "max_iter": 20, "validation_folds": 1, "refit": False}
+    by_crps = HistGradientBoostingDistribution("gamma", scoring={"crps": neg_crps_scorer, "log": "loss"}, **stopping).fit(X, y)
+    assert by_crps.score_history_.keys() == {"crps", "log"}
+    by_score = HistGradientBoostingDistribution("gamma", scoring=None, **stopping).fit(X, y)
+    by_loss = HistGradientBoostingDistribution("gamma", **stopping).fit(X, y)
+    np.testing.assert_allclose(by_score.validation_score_[:5], by_loss.validation_score_[:5], rtol=1e-9)
+
+
+def test_n_iter_staged_and_warm_start():
+    X = rows(500)
+    y = targets("normal", X)
+    model = HistGradientBoostingDistribution(**SMALL).fit(X, y)
+    stages = list(model.staged_predict(X))
+    assert len(stages) == 30 and (stages[-1] == model.predict(X)).all()
+    assert (stages[6] == model.predict(X, n_iter=7)).all()
+    assert (model.predict_distribution(X, n_iter=7).location == stages[6]).all()
+    warm = HistGradientBoostingDistribution(warm_start=True, **SMALL | {"max_iter": 11}).fit(X, y)
+    warm.set_params(max_iter=30).fit(X, y)
+    assert_equal_models(warm, model)
+
+
+def test_offsets_of_all_parameters():
+    X = rows(800)
+    y = targets("negative_binomial", X)
+    exposure = np.random.default_rng(8).uniform(0.5, 3, 800)
+    offset = np.column_stack([np.log(exposure), np.zeros(800)])
+    counts = DENSITIES["negative_binomial"].sample(np.random.default_rng(9), (800,), 2.0 * exposure, np.full(800, 3.0))
+    model = HistGradientBoostingDistribution("negative_binomial", **SMALL | {"max_iter": 1}).fit(X, counts, offset=offset)
+    np.testing.assert_allclose(model.predict(X, offset=offset) / model.predict(X), exposure, rtol=1e-12)
+    assert 1.7 < np.median(model.predict(X)) < 2.3
+    with pytest.raises(ValueError, match=r"offset has the shape \(800,\); allowed is \(800, 2\)"):
+        HistGradientBoostingDistribution("negative_binomial", **SMALL).fit(X, y, offset=offset[:, 0])
+    with pytest.raises(ValueError, match=r"such as loss=dforest.distribution.Normal\(unit=1.0\)"):
+        HistGradientBoostingDistribution(**SMALL).fit(X, y, offset=offset)
+    known = HistGradientBoostingDistribution(Normal(unit=1.0), **SMALL | {"max_iter": 3})
+    known.fit(X, y, offset=np.column_stack([y, np.zeros(800)]))  # all that is known
+    assert np.abs(known.predict(X)).max() < 1e-6
+
+
+def test_shapley_values_add_up():
+    X = rows(300)
+    model = HistGradientBoostingDistribution("student", **SMALL).fit(X, targets("student", X))
+    found = model.shap_values(X[:20])
+    assert found.values.shape == (20, 4, 3)
+    np.testing.assert_allclose(found.values.sum(axis=1) + found.base_values, model._raw(X[:20]), rtol=1e-9, atol=1e-9)
+
+
+def test_files_and_copies(tmp_path):
+    X = rows(300)
+    for loss in (*DISTRIBUTIONS, StudentT(unit=2.0)):
+        name = loss if isinstance(loss, str) else loss.name
+        y = targets(name, X)
+        model = HistGradientBoostingDistribution(loss, **SMALL | {"max_iter": 4}).fit(X, y)
+        model.save(tmp_path / "model")
+        loaded = dforest.load(tmp_path / "model")
+        buffer = io.BytesIO(pickle.dumps(model))
+        for other in (loaded, pickle.loads(buffer.getvalue())):
+            assert_equal_models(other, model)
+            assert other.predict_distribution(X).parameters.tobytes() == model.predict_distribution(X).parameters.tobytes()
+            assert other.score(X, y) == model.score(X, y)
+        served = dforest.serving.load(tmp_path / "model")
+        assert served.predict(X).tobytes() == model.predict(X).tobytes()
+        assert served.predict_distribution(X).crps(y).tobytes() == model.predict_distribution(X).crps(y).tobytes()
+
+
+def test_bags_are_averages_of_parameters():
+    X = rows(400)
+    y = targets("normal", X)
+    model = HistGradientBoostingDistribution(n_bags=3, subsample=0.5, **SMALL).fit(X, y)
+    assert model.n_trees_per_iteration_ == 3 and model.predict_distribution(X).parameters.shape == (400, 2)
+
+
+def test_what_is_refused(tmp_path):
+    X, y = rows(100), np.arange(100) - 3.0
+    for name, allowed in (("gamma", "numbers above 0"), ("lognormal", "numbers above 0"), ("negative_binomial", "counts")):
+        with pytest.raises(ValueError, match=f'y holds -3.0; allowed with loss="{name}" are {allowed}'):
+            HistGradientBoostingDistribution(name).fit(X, y)
+    with pytest.raises(ValueError, match='y holds 3.5; allowed with loss="zero_inflated_poisson" are counts'):
+        HistGradientBoostingDistribution("zero_inflated_poisson").fit(X, np.abs(y) + 0.5)
+    with pytest.raises(ValueError, match=r"unit=-1; allowed are numbers from 2\*\*-500 to 2\*\*500, and None"):
+        HistGradientBoostingDistribution(Normal(unit=-1)).fit(X, y)
+    with pytest.raises(ValueError, match="The 'loss' parameter"):
+        HistGradientBoostingDistribution("poisson").fit(X, y)
+    with pytest.raises(ValueError, match="is a distribution; allowed with it is HistGradientBoostingDistribution"):
+        HistGradientBoostingRegressor(Normal()).fit(X, y)
+    with pytest.raises(ValueError, match="is a distribution of numbers; y has 2 classes"):
+        dforest.HistGradientBoostingClassifier(OwnNormal()).fit(X, y > 0)
+    with pytest.raises(ValueError, match="is no distribution; allowed are names, objects of dforest.distribution"):
+        HistGradientBoostingDistribution(dforest.loss.PythonLoss()).fit(X, y)
+    with pytest.raises(ValueError, match="monotonic_cst=.* is not supported for any trees, as a mean may follow from several"):
+        HistGradientBoostingDistribution(monotonic_cst=[1, 0, 0, 0]).fit(X, y)
+    model = HistGradientBoostingDistribution(**SMALL).fit(X, y)
+    with pytest.raises(ValueError, match="predicts distributions, and a report is about numbers or classes"):
+        model.report(X, y)
+    for to in (model.to_onnx, model.to_treelite, model.to_c):
+        with pytest.raises(ValueError, match="predicts parameters of distributions"):
+            to()
+    with pytest.raises(ValueError, match="level=1; allowed are numbers above 0 and below 1"):
+        model.predict_interval(X, level=1)
+    with pytest.raises(ValueError, match="q=.*; allowed are a number from 0 to 1"):
+        model.predict_distribution(X).quantile([0.5, 1.5])
+    with pytest.raises(ValueError, match=r"y has the shape \(99,\); allowed are \(100,\), \(100, n\), and a number"):
+        model.predict_distribution(X).crps(y[1:])
+    with pytest.raises(ValueError, match="is for a y of one column, and y has 2; allowed are targets in one column"):
+        HistGradientBoostingDistribution().fit(X, np.column_stack([y, y]))
+
+
+def test_what_is_predicted_is_a_sequence_of_rows():
+    predicted = PredictedDistribution(Normal(), np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]))
+    assert len(predicted) == 3 and len(predicted[1]) == 1 and predicted[-1].location == [4.0]
+    assert (predicted[predicted.scale > 2].mean() == [2.0, 4.0]).all()
+    assert predicted.quantile(0.5).shape == (3,) and predicted.quantile([0.1, 0.5]).shape == (3, 2)
+    assert predicted.cdf(np.zeros((3, 4))).shape == (3, 4) and predicted.cdf(1.0).shape == (3,)
+    assert (predicted.median() == predicted.mean()).all() and repr(predicted) == "PredictedDistribution(Normal, 3 rows)"
+    draws = predicted.sample(4000, random_state=0)
+    assert draws.shape == (3, 4000) and (draws == predicted.sample(4000, random_state=0)).all()
+    np.testing.assert_allclose(draws.std(axis=1), predicted.std(), rtol=0.05)
+    with pytest.raises(AttributeError, match="no attribute 'rate'; parameters are location, scale"):
+        getattr(predicted, "rate")  # noqa: B009
+    assert pickle.loads(pickle.dumps(predicted)).location.tolist() == [0.0, 2.0, 4.0]
+    assert is_regressor(HistGradientBoostingDistribution())
