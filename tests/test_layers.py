@@ -94,7 +94,7 @@ FOLDERS = {
 # Modules that look further. Pickles name the second and the last one, so that they stay where they are.
 FURTHER = {
     "core.data": {"core.coding.coded_columns"},
-    "core.objective": {"core.predict.survival", "core.search.criteria", "core.search.outputs"},
+    "core.objective": {"core.predict.packing", "core.predict.survival", "core.search.criteria", "core.search.outputs"},
     "core.loops": {"core.predict.walk", "core.search.sums"},  # records that loops work on
     "estimators.results.neighbours": {"estimators.forest.batch"},
 }

@@ -52,6 +52,8 @@ MODELS = [
     *(("HistGradientBoostingRegressor", ROUNDS | {"loss": loss, "quantile": 0.3}, "numbers", ("predict",)) for loss in LINKS),
     ("HistGradientBoostingRegressor", ROUNDS | {"loss": "cross_entropy"}, "shares", ("predict",)),
     ("HistGradientBoostingRegressor", ROUNDS | {"loss": "poisson", "n_bags": 2}, "columns", ("predict",)),
+    ("HistGradientBoostingRegressor", ROUNDS | {"leaf_model": "linear", "n_bags": 2}, "numbers", ("predict",)),
+    ("HistGradientBoostingClassifier", ROUNDS | {"leaf_model": "linear"}, "classes", BOOSTED),
     *(("HistGradientBoostingRanker", ROUNDS | {"loss": loss}, "queries", ("predict",)) for loss in ("lambdarank", "pairwise")),
     *(("HistGradientBoostingDistribution", ROUNDS | {"loss": loss}, "numbers", DISTRIBUTIONS) for loss in POSITIVE),
     *(("HistGradientBoostingDistribution", ROUNDS | {"loss": loss}, "classes", DISTRIBUTIONS) for loss in COUNTS),

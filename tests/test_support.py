@@ -216,6 +216,14 @@ def asked(feature, kind, folder):
     elif feature == "rows by chance":
         parameters = [{"sampling": "mvs", "subsample": 0.5, **chosen} for chosen in ({}, {"loss": "poisson"}, STOPS)]
         given["y"] = np.exp(Y)
+    elif feature == "linear leaves":
+        given["X"] = HOLES
+        parameters = [{"leaf_model": "linear", "subsample": 0.7}, {"leaf_model": "auto", **STOPS, "max_leaf_features": 2}]
+    elif feature.startswith("linear leaves"):
+        others = {"monotonic": {"monotonic_cst": [1, 0, 0, 0]}, "outputs": {}, "losses": {"loss": "absolute_error"},
+                  "choice, warm start": {"leaf_model": "auto", "warm_start": True}}  # fmt: skip
+        given["y"] = BOTH if feature == "linear leaves, outputs" else given["y"]
+        parameters = [{"leaf_model": "linear", **others[feature.partition(", ")[2]]}]
     elif feature == "path smoothing":
         parameters = [{"path_smooth": 20.0, "loss": loss, "monotonic_cst": cst} for loss in ("squared_error", "absolute_error")
                       for cst in (None, [1, 0, 0, -1])]  # fmt: skip
@@ -443,7 +451,7 @@ def test_the_model_is_the_same_however_it_is_grown_and_kept(feature, kind, tmp_p
         X, path = given["X"], tmp_path / f"{number}.model"
         alone = fitted(make(), given)
         assert_same_model(alone, fitted(make().set_params(n_jobs=3), given), X, "threads")
-        if not issparse(X):
+        if not issparse(X) and feature != "linear leaves":
             assert_same_model(alone, fitted(make(), given | {"X": csr_matrix(X)}), X, "sparse rows")
         goes_on = not getattr(alone, "_skl_callbacks", None) and not alone.get_params()["warm_start"]
         for found in in_parts(make, given, tmp_path / f"{number}", takes_warm_start(alone)) if goes_on else ():

@@ -16,6 +16,7 @@ import numpy as np
 
 from dforest.core.class_lists import ClassLists, weight_arrays
 from dforest.core.effects import Moments
+from dforest.core.predict.packing import MAX_TERMS
 from dforest.core.predict.survival import concordance, parts_of_codes
 from dforest.core.sampling import checked_integer
 from dforest.core.search.criteria import (
@@ -71,6 +72,9 @@ class Objective(ABC):
     keeps_gains : bool
         Whether trees keep, of each node that is no leaf, what it would add as a leaf and what its split gains. If not, values
         and impurities of such nodes follow from the leaves, or the criterion says what is kept.
+    line_tables : dict
+        What leaves keep of linear functions of a row: the type and the number of columns of each leaf table, by name. Leaves are
+        constants if it is empty.
     has_errors_of_rows : bool
         Whether the error of predictions is the mean over rows of errors that these have one by one. If not, see `error_of`.
     """
@@ -86,6 +90,7 @@ class Objective(ABC):
     has_errors_of_rows: ClassVar[bool] = True
     n_outputs = 1
     n_node_values = 2
+    line_tables: ClassVar[dict] = {}  # noqa: RUF012
 
     @property
     def outputs(self):
@@ -211,6 +216,10 @@ class Objective(ABC):
         if self.keeps_values:
             last = end + self.n_node_values - 1
             words |= {"leaf_value": slice(end, last), "leaf_impurity": slice(last, last + 1)}
+            end = last + 1
+        for name, (_, n) in self.line_tables.items():
+            words[name] = slice(end, end + n)
+            end += n
         return words
 
     @property
@@ -218,7 +227,7 @@ class Objective(ABC):
         """How many words a leaf keeps."""
         return max(words.stop for words in self.leaf_words.values())
 
-    def join_leaves(self, draws, weight, value, impurity, shift=()):
+    def join_leaves(self, draws, weight, value, impurity, shift=(), lines=()):
         """Leaf tables as words.
 
         Parameters
@@ -230,12 +239,14 @@ class Objective(ABC):
         impurity : ndarray of shape (n,) or (n, 1), dtype float64
         shift : ndarray of shape (n,), dtype int32, optional
             Left out if all are 0.
+        lines : sequence of ndarray of shape (n, n_columns), optional
+            The tables of `line_tables`.
 
         Returns
         -------
         ndarray of shape (n, n_leaf_words), dtype int64
         """
-        kept = (value, impurity) if self.keeps_values else ()
+        kept = ((value, impurity) if self.keeps_values else ()) + tuple(lines)
         floats = [np.reshape(numbers, (len(draws), -1)).view(np.int64) for numbers in kept]
         return np.hstack([_first_words(draws, shift)[:, None], weight, *floats])
 
@@ -268,8 +279,8 @@ class Objective(ABC):
         Returns
         -------
         dict
-            `leaf_draws`, `leaf_value`, `leaf_impurity` and `leaf_shift` as `Forest` has them, and `leaf_weight`, or the arrays
-            of the lists.
+            `leaf_draws`, `leaf_value`, `leaf_impurity` and `leaf_shift` as `Forest` has them, `leaf_weight`, or the arrays
+            of the lists, and those of `line_tables`.
         """
         shift, draws = np.zeros(0, np.int32), words["leaf_draws"][:, 0]
         if (draws >> _DRAWS_BITS).any():
@@ -279,7 +290,8 @@ class Objective(ABC):
             floats = {name: words[name].view(np.float64) for name in floats}
             floats = {name: table[:, 0] if table.shape[1] == 1 else table for name, table in floats.items()}
         weights = {"leaf_weight": words["leaf_weight"]} if lists is None else weight_arrays(lists)
-        return {"leaf_draws": draws, **weights, **floats, "leaf_shift": shift}
+        lines = {name: words[name].view(kind) for name, (kind, _) in self.line_tables.items()}
+        return {"leaf_draws": draws, **weights, **floats, "leaf_shift": shift, **lines}
 
 
 def _first_words(draws, shift):
@@ -542,6 +554,37 @@ class SumObjective(NumberObjective):
 
 
 @dataclass(frozen=True)
+class LinearSumObjective(SumObjective):
+    """The objective of boosted trees with linear leaves: what a leaf adds to a sum depends on some features of the row.
+
+    Parameters
+    ----------
+    baseline : tuple of float
+        The number that each sum begins with.
+    n_leaf_features : int
+        Most features of a leaf, from 1 on.
+    """
+
+    n_leaf_features: int = 1
+
+    @property
+    def line_tables(self):
+        n = self.n_leaf_features
+        return {
+            "leaf_bounds": (np.float64, 2), "leaf_features": (np.int64, n), "leaf_centers": (np.float64, n),
+            "leaf_slopes": (np.float64, n),
+        }  # fmt: skip
+
+    @property
+    def of_tree(self):
+        return LinearSumObjective((0.0,), self.n_leaf_features)
+
+    def check(self):
+        super().check()
+        checked_integer("n_leaf_features", self.n_leaf_features, 1, MAX_TERMS)
+
+
+@dataclass(frozen=True)
 class MultiOutputSumObjective(SeveralOutputs, SumObjective):
     """The objective of boosted trees of several outputs: leaves keep a number for each output, which they add to its sum.
 
@@ -740,8 +783,8 @@ class UpliftObjective(ClassObjective):
 
 
 OBJECTIVES = (
-    ClassObjective, NumberObjective, MultiOutputClassObjective, MultiOutputNumberObjective, SumObjective, MultiOutputSumObjective,
-    SurvivalObjective, PathObjective, EffectObjective, UpliftObjective,
+    ClassObjective, NumberObjective, MultiOutputClassObjective, MultiOutputNumberObjective, SumObjective, LinearSumObjective,
+    MultiOutputSumObjective, SurvivalObjective, PathObjective, EffectObjective, UpliftObjective,
 )  # fmt: skip
 
 

@@ -319,6 +319,7 @@ def boosting_memory(problem, n_trees, n_threads, n_leaves, scores=0):
         of_row += 4
     if facts.leaf not in ("newton", "own"):
         of_row += _WEIGHED
+    of_drawn = 8 + (8 * (problem.rules.leaf_features + 1) if problem.rules.leaf_features > 0 else 0)
     if facts.number < 0:  # with copies that a loss of the user's is given, and what it returns
         of_row += 8 * (5 * n_sums + 1) + (24 if facts.leaf == "own" else 0)
     if problem.loss.of_groups:  # numbers and order of the groups, and copies of the above in this order
@@ -337,7 +338,7 @@ def boosting_memory(problem, n_trees, n_threads, n_leaves, scores=0):
         codes=bytes_of_codes(columns),
         values=bytes_of_values(columns),
         rows=rows,
-        gradients=n_rows * of_row + 8 * n_drawn,
+        gradients=n_rows * of_row + of_drawn * n_drawn,
         histograms=histograms,
         tree=(2 * n_leaves - 1) * grown + 2 * _of_tree(problem, n_leaves),
         scores=scores,

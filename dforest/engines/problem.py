@@ -15,7 +15,7 @@ import numpy as np
 
 from dforest.core.boost.constraints import Constraints
 from dforest.core.grow.trainer import tree_seeds
-from dforest.core.objective import MultiOutputSumObjective, Objective, SumObjective
+from dforest.core.objective import LinearSumObjective, MultiOutputSumObjective, Objective, SumObjective
 from dforest.core.row_lists import drawn_rows
 from dforest.core.sampling import AllRows, SamplingPlan, Subsample
 from dforest.core.search.criterion import Criterion
@@ -310,6 +310,10 @@ class BoostingRules:
         Least number of rows of a category in a node, for it to have a place of its own in this order.
     is_random : bool, default=False
         Whether a node tries one cut of each column of numbers, which is drawn.
+    leaf_features : int, default=0
+        Most features of a linear leaf. 0: leaves are constants.
+    linear_l2 : float, default=0.0
+        What is added to a leaf's sum of Hessians, for its slopes.
     """
 
     learning_rate: float
@@ -328,6 +332,8 @@ class BoostingRules:
     categorical_smoothing: float = 10.0
     min_samples_category: int = 10
     is_random: bool = False
+    leaf_features: int = 0
+    linear_l2: float = 0.0
 
     def draw_columns(self, n_features):
         """Whether trees, levels or nodes try some of so many features: bool."""
@@ -408,6 +414,8 @@ class BoostingProblem:
         Which columns the trees that there are test; None: there are none.
     forced : tuple of ForcedSplit
         The splits at the top of each tree, that of the root first.
+    X : ndarray of shape (n_own_rows, n_features), C-contiguous, or None
+        What the columns were made from, if leaves are linear.
     """
 
     columns: Sequence
@@ -428,6 +436,7 @@ class BoostingProblem:
     by_chance: bool = False
     used: np.ndarray | None = None
     forced: tuple = ()
+    X: np.ndarray | None = None
     after_tree = None  # what `Problem` says of it: rows' predictions are known before a step could change a tree
 
     @property
@@ -460,6 +469,8 @@ class BoostingProblem:
 
     @property
     def objective(self):
+        if self.rules.leaf_features > 0:
+            return LinearSumObjective(self.baseline, self.rules.leaf_features)
         return (SumObjective if self.loss.n_outputs == 1 else MultiOutputSumObjective)(self.baseline)
 
     @property

@@ -82,6 +82,19 @@ ATTRIBUTES = (
         BOOSTING,
     ),
     Attribute(
+        "leaf_model_",
+        "str",
+        """What leaves are: "constant" or "linear". With ``leaf_model="auto"``, it is the one that scored better.""",
+        BOOSTING,
+    ),
+    Attribute(
+        "leaf_model_scores_",
+        "dict",
+        """The best score of each kind of leaves, "constant" and "linear", on the rows that were held out: the higher, the better.
+        It is there only with ``leaf_model="auto"``.""",
+        BOOSTING,
+    ),
+    Attribute(
         "oof_prediction_",
         "ndarray of shape (n_rows, n_classes)",
         """Class probabilities of each row, out of fold: by the trees of the fold that held the row out, after `best_iteration_`

@@ -239,6 +239,40 @@ def _distribution_constraints(fit):
     return f"{type(estimator).__name__} with monotonic_cst={estimator.monotonic_cst!r:.100}"
 
 
+def _linear(fit):
+    model = fit.estimator.leaf_model
+    return None if model == "constant" else f'leaf_model="{model}"'
+
+
+def _linear_somewhere(fit):
+    return None if fit.n_outputs is None else _linear(fit)  # once it is known whether they are refused everywhere
+
+
+def _linear_and(name, without):
+    def said(fit):
+        value = getattr(fit.estimator, name)
+        return f"{_linear(fit)} with {name}={value!r:.100}" if _linear(fit) and value != without else None
+
+    return said
+
+
+def _linear_outputs(fit):
+    if not _linear(fit) or fit.n_outputs is None or fit.estimator._loss.n_outputs == 1 or fit.estimator._loss.levels:
+        return None
+    one_tree = 'multi_class="one_tree"'
+    return f"{_linear(fit)} with {_several_outputs(fit) or one_tree}"
+
+
+def _linear_loss(fit):
+    if not _linear(fit) or fit.n_outputs is None or fit.estimator._loss.facts.leaf == "newton":
+        return None
+    return f"{_linear(fit)} with loss={fit.estimator.loss!r}"
+
+
+def _linear_choice(fit):
+    return 'leaf_model="auto" with warm_start=True' if fit.estimator.leaf_model == "auto" and fit.estimator.warm_start else None
+
+
 def _refit_and_warm_start(fit):
     asks = [f"validation_folds={fit.estimator.validation_folds!r}"] * (fit.estimator.validation_folds not in (1, "auto"))
     asks += ["refit=True"] * (fit.estimator.refit not in (False, "auto"))
@@ -330,6 +364,14 @@ FEATURES = {
     "chosen cuts": Feature('`splitter="random"` of boosted trees, `forced_splits`', _chosen_cuts, (BOOSTING,)),
     "least gain": Feature("`min_gain_to_split`", kinds=(BOOSTING,)),
     "path smoothing": Feature("`path_smooth`", kinds=(BOOSTING,)),
+    "linear leaves": Feature('`leaf_model="linear"`, `leaf_model="auto"`', _linear_somewhere, (BOOSTING,)),
+    "linear leaves, monotonic": Feature("linear leaves, with monotonic constraints", _linear_and("monotonic_cst", None),
+                                        (BOOSTING,)),
+    "linear leaves, outputs": Feature("linear leaves, with a y of several columns, or one tree for all classes",
+                                      _linear_outputs, (BOOSTING,)),
+    "linear leaves, losses": Feature("linear leaves, with losses whose leaves are medians, quantiles or robust means",
+                                     _linear_loss, (BOOSTING,)),
+    "linear leaves, choice, warm start": Feature('`leaf_model="auto"`, with `warm_start`', _linear_choice, (BOOSTING,)),
     "losses": Feature("all losses", kinds=(BOOSTING,)),
     "quantiles": Feature("several quantiles: `quantile` as a list", kinds=(BOOSTING,)),
     "own loss": Feature("a loss of your own", kinds=(BOOSTING,)),
@@ -388,6 +430,16 @@ REFUSALS = [
             'refit="auto" and validation_folds="auto", or warm_start=False', (BOOSTING,)),
     Refusal("bags, warm start", _EVERYWHERE, "a model keeps shares of the leaves of its bags, from which no bag can go on "
             "to the bit", "n_bags=1, or warm_start=False", (BOOSTING,)),
+    Refusal("linear leaves", (DEVICE, RANKS), "linear functions of leaves are found from the values of all rows by one process "
+            "on the processor alone", 'leaf_model="constant"', (BOOSTING,)),
+    Refusal("linear leaves, monotonic", _EVERYWHERE, "slopes of leaves may break the constraints",
+            'leaf_model="constant", or monotonic_cst=None', (BOOSTING,)),
+    Refusal("linear leaves, outputs", _EVERYWHERE, "a leaf has one linear function",
+            'leaf_model="constant", or an estimator for each column, or multi_class="multinomial"', (BOOSTING,)),
+    Refusal("linear leaves, losses", _EVERYWHERE, "slopes are Newton steps, as the leaves of such a loss are not",
+            'leaf_model="constant", or a loss such as "squared_error" or "log_cosh"', (BOOSTING,)),
+    Refusal("linear leaves, choice, warm start", _EVERYWHERE, "trees that there are have the leaves that were chosen for other "
+            "rows", 'leaf_model="linear" or "constant", or warm_start=False', (BOOSTING,)),
     Refusal("label order, warm start", _EVERYWHERE, "trees of other rows were grown by other statistics of labels",
             'categorical_split="subset"', (BOOSTING,)),
     Refusal("label order, interaction", _EVERYWHERE, "the statistics of a column's labels are columns of their own",

@@ -252,7 +252,7 @@ def export_text(decision_tree, *, feature_names=None, class_names=None, max_dept
     def leaf(node):
         values = tree.value[node]
         if class_names is None:
-            return " value: " + numbers(values[:, 0])
+            return " + ".join([" value: " + numbers(values[:, 0]), *_terms(decision_tree, node, names, number)])
         weights = ""
         if show_weights:
             by_output = zip(values * tree.weighted_n_node_samples[node], tree.n_classes, strict=True)
@@ -276,6 +276,16 @@ def export_text(decision_tree, *, feature_names=None, class_names=None, max_dept
             stack.append((tree.children_right[node], depth + 1, right))
             stack.append((tree.children_left[node], depth + 1, left))
     return "\n".join(lines) + "\n"
+
+
+def _terms(decision_tree, node, names, number):
+    """What a linear leaf adds beside its value, as text, a term for each feature; other nodes and leaves have none."""
+    forest = decision_tree.forest_
+    if not forest.objective.line_tables or forest.feature[node] >= 0:
+        return []
+    row = forest.leaf_row[node]
+    found = zip(forest.leaf_features[row].tolist(), forest.leaf_centers[row], forest.leaf_slopes[row], strict=True)
+    return [f"{number(slope)} * ({names[j]} - {number(centre)})" for j, centre, slope in found if j >= 0]
 
 
 def _heights(tree):
@@ -321,6 +331,7 @@ class BoxText:
         else:
             add("samples", str(tree.n_node_samples[node]))
         add("value", self._value(node))
+        lines.extend(f"+ {term}" for term in _terms(self.decision_tree, node, self.names, self._number))
         if self.class_names is not None:
             add("class", _class_text(self.class_names, tree.value[node]))
         return "\n".join(lines)

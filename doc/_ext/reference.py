@@ -62,7 +62,7 @@ _ABOUT = {
     "guide_choice guide_trees guide_methods sampling guide_columns guide_imbalance guide_oob": "RandomForestClassifier "
     "ExtraTreesClassifier",
     "guide_choice guide_trees guide_methods sampling guide_columns guide_oob": "RandomForestRegressor ExtraTreesRegressor",
-    "guide_choice guide_boosting ensembles guide_columns own_loss": "HistGradientBoostingClassifier "
+    "guide_choice guide_boosting guide_linear_leaves ensembles guide_columns own_loss": "HistGradientBoostingClassifier "
     "HistGradientBoostingRegressor",
     "guide_ranking guide_boosting guide_columns own_loss": "HistGradientBoostingRanker",
     "guide_distributions guide_boosting guide_columns": "HistGradientBoostingDistribution",

@@ -272,6 +272,8 @@ def test_attributes_that_are_described_are_there(kind):
         model.set_params(oob_score=True, bootstrap=True, variable_importance="mdi")
     if getattr(model, "_candidates", None):
         model.set_params(max_features="auto")
+    if "leaf_model" in model.get_params():
+        model.set_params(leaf_model="auto")
     y = np.column_stack([Y_IRIS, X_IRIS[:, 0]]).clip(0, [1, 9]) if isinstance(model, SurvivalTrees) else Y_IRIS
     told = {"group": [15] * 10} if isinstance(model, RankingTrees) else {}
     told = {"treatment": np.arange(150) % 2} if isinstance(model, CausalTrees | UpliftTrees) else told

@@ -65,6 +65,7 @@ import numpy as np
 from twins.boosted_cuts import Cut, Judge, best_cut, shrunk, sums_of, within
 from twins.chances import draw_by_chance
 from twins.gradients import LEAF_TAIL_BITS, LIGHT_BITS, both_sums, fine_exponent, integers_of, of_node, scaled, sketch_of
+from twins.linear_leaves import added, find_lines
 from twins.losses import (
     BY_QUANTILE,
     CONSTANT_HESSIAN,
@@ -99,6 +100,7 @@ class Node:
     gain: float = 0.0  # in units of the loss
     # Of a leaf, or what another node would add as one, for each output; 0 there if leaves are no Newton steps.
     values: list = ()
+    line: object = None  # of a leaf that adds a linear function, a `Line`
     left: object = None  # a Node
     right: object = None
 
@@ -152,7 +154,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                  l1_regularization=0.0, path_smooth=0.0, categorical_smoothing=10.0, min_samples_category=10, start=None,
                  min_gain=0.0, monotone_penalty=0.0, feature_costs=None,
                  is_random=False, forced=None,
-                 fair_c=1.0, focal_gamma=2.0, one_tree=None, n_directions=0, by_chance=False):
+                 fair_c=1.0, focal_gamma=2.0, one_tree=None, n_directions=0, by_chance=False, leaf_features=0, linear_l2=0.0):
     """Train a booster.
 
     Parameters
@@ -215,6 +217,9 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         right one).
     categorical_smoothing, min_samples_category : float and int
         How categories are ordered.
+    leaf_features : int
+        Most features of a linear leaf. 0: leaves are constants.
+    linear_l2 : float
     start : list of float, optional
         What raw predictions begin with. None means what would lose least without offsets; "focal" needs it.
     one_tree : bool, optional
@@ -344,9 +349,11 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                 smooth_below(tree, path_smooth, bounds_of)
             for node in inner_nodes(tree) if is_refitted else ():
                 node.values = [0.0] * len(outputs)
+            if leaf_features > 0:
+                find_lines(tree, X, columns, leaf_features, linear_l2, values)
             reached = [(row, leaf) for leaf in leaves for row in leaf.rows]
             for row, leaf in reached + [(row, leaf_of(tree, X[row])) for row in left_out]:
-                for o, value in zip(outputs, leaf.values, strict=True):
+                for o, value in zip(outputs, added(leaf, X[row]), strict=True):
                     sums[row][o] += value
             trees.append(tree)
             kinds.append(integers[0].kind)
@@ -362,7 +369,7 @@ def predict_raw(booster, X, offset=None):
         sums = [0.0] * len(booster.baselines) if offset is None else offset[i].tolist()
         for trees in booster.rounds:
             for k, tree in enumerate(trees):
-                for o, value in enumerate(leaf_of(tree, x).values, k):
+                for o, value in enumerate(added(leaf_of(tree, x), x), k):
                     sums[o] += value
         raw.append([baseline + s for baseline, s in zip(booster.baselines, sums, strict=True)])
     return np.array(raw).reshape(len(X), len(booster.baselines))

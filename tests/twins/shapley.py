@@ -28,21 +28,39 @@ def cover(forest, root, i):
     return cover(forest, root, i + 1) + cover(forest, root, int(forest.right_child[root + i]))
 
 
-def expected(forest, votes, root, row, known, other=None, i=0):
+def expected(forest, votes, root, row, known, other=None, i=0, missed=frozenset()):
     """What a row is expected to find below a node, if some of its features are known: list of Fraction.
 
     other : the row that the other features are taken from; None: both sides are passed, by the shares of their cover
+    missed : the features by which the row would go elsewhere
     """
     node, feature = root + i, int(forest.feature[root + i])
     if feature < 0:
-        return [Fraction(vote) for vote in votes[forest.leaf_row[node]].tolist()]
+        leaf = forest.leaf_row[node]
+        of_line = terms_of(forest, leaf, row, known, missed) if forest.objective.line_tables else 0
+        return [Fraction(vote) + of_line for vote in votes[leaf].tolist()]
     sides = i + 1, int(forest.right_child[node])
     if feature in known or other is not None:
         value = float(row[feature] if feature in known else other[feature])
-        return expected(forest, votes, root, row, known, other, sides[not goes_left(forest, node, value)])
+        return expected(forest, votes, root, row, known, other, sides[not goes_left(forest, node, value)], missed)
     weights = [cover(forest, root, side) for side in sides]
-    found = [expected(forest, votes, root, row, known, other, side) for side in sides]
+    is_left = goes_left(forest, node, float(row[feature]))
+    missed = [missed | {feature} if is_left == is_right else missed for is_right in (False, True)]
+    found = [expected(forest, votes, root, row, known, other, *one) for one in zip(sides, missed, strict=True)]
     return [(weights[0] * left + weights[1] * right) / sum(weights) for left, right in zip(*found, strict=True)]
+
+
+def terms_of(forest, leaf, row, known, missed):
+    """What the linear function of a leaf adds for the features that are known, where none is known to lead elsewhere."""
+    features = [j for j in forest.leaf_features[leaf].tolist() if j >= 0]
+    if not np.isfinite(row[features]).all():
+        return 0
+    table = zip(features, forest.leaf_centers[leaf].tolist(), forest.leaf_slopes[leaf].tolist(), strict=False)
+    terms = {j: Fraction(slope) * (Fraction(float(row[j])) - Fraction(center)) for j, center, slope in table if j not in missed}
+    total, value = sum(terms.values()), Fraction(float(forest.leaf_value[leaf]))
+    least, greatest = (Fraction(end) - value for end in forest.leaf_bounds[leaf].tolist())
+    scale = 1 if least <= total <= greatest else min(max(total, least), greatest) / total
+    return scale * sum(term for j, term in terms.items() if j in known)
 
 
 def games(forest, votes, X, background=None):

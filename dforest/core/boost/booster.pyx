@@ -20,6 +20,7 @@ import numpy as np
 from dforest.core.boost.boosted_tree cimport ForcedSplit
 from dforest.core.boost.bundles cimport Bundles
 from dforest.core.boost.chances cimport RowChances
+from dforest.core.boost.linear_leaves cimport LinearLeaves
 from dforest.core.boost.loss cimport Loss
 from dforest.core.boost.preferences cimport Preferences
 from dforest.core.boost.tree_grower cimport CUSTOM_LEAF, TreeGrower
@@ -162,6 +163,13 @@ cdef class Booster:
     forced : ndarray of shape (n_forced, 4), dtype int32, optional
         Splits of the nodes at the top of each tree, that of the root first: the column, which has numbers, the code up to which
         rows go left, and the rows of the splits of the two children, or -1. None: there are none.
+    X : ndarray of shape (n_rows, n_features), dtype float32 or float64, optional
+        What the columns were made of, of which the last ones may lack. It makes leaves linear: see
+        `dforest.core.boost.linear_leaves`. None: leaves are constants.
+    leaf_features : int, default=0
+        Most features of a linear leaf.
+    linear_l2 : float, default=0.0
+        What is added to a leaf's sum of Hessians, for its slopes.
     tuning : dict, optional
         Sizes of the machinery that are not to have their defaults, for tests: see doc/machinery.md.
     """
@@ -173,7 +181,8 @@ cdef class Booster:
                  double max_delta_step=INFINITY, double colsample_bytree=1.0, double colsample_bylevel=1.0, double l1=0.0,
                  double path_smooth=0.0, double min_gain=0.0, double categorical_smoothing=10.0, int64_t min_samples_category=10,
                  constraints=None, can_split=None, Preferences preferences=None, bint is_random=False,
-                 forced=None, tuning=None):
+                 forced=None, X=None, int leaf_features=0,
+                 double linear_l2=0.0, tuning=None):
         cdef Py_ssize_t n_rows = len(y), K, i
         cdef int64_t plane
         cdef const double[::1] targets = np.ascontiguousarray(np.reshape(y, (n_rows, -1)).T).reshape(-1)
@@ -306,7 +315,8 @@ cdef class Booster:
             if self.bits_below_max != NULL:
                 tree.rows.bits_below_max, tree.rows.weight = self.bits_below_max, self.rows.weight
             tree.rows.drawn = self.rows.list if self.chances is None else self.chances.order
-            grower = TreeGrower(tree, self.own, self.n_outputs)
+            linear = None if X is None else LinearLeaves(tree, X, leaf_features, linear_l2)
+            grower = TreeGrower(tree, self.own, self.n_outputs, linear)
             grower.begin_fit(&self.fit)
             self.growers.append(grower)
         self.n_growers = len(self.growers)

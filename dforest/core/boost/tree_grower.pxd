@@ -3,6 +3,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from dforest.core.boost.boosted_tree cimport BoostNode, BoostOutput, BoostScale, BoostedTree
+from dforest.core.boost.linear_leaves cimport LeafRange, LinearLeaves
 from dforest.core.boost.loss cimport CustomLoss
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_rows
@@ -33,10 +34,6 @@ cdef struct LeafSetting:       # what is the same for the leaves of all trees of
     const double* exact_weight  # [n_rows] of rules/weights.h; NULL: integer weights are no rounded ones
     int64_t chunk, leaf_rows   # rows that a thread takes at a time, of all and of a leaf, at most
 
-cdef struct LeafRange:         # some rows of a leaf
-    int32_t node
-    int64_t first, n           # of the tree's rows
-
 cdef struct WaitingNode:       # a node that is to be written
     Py_ssize_t number
     Py_ssize_t parent          # as it was written; -1: it is the root
@@ -49,6 +46,7 @@ cdef class TreeGrower:
     cdef SpinTeam team                 # the tree's
     cdef BoostedTree tree
     cdef CustomLoss own                # None: the loss has a number
+    cdef readonly LinearLeaves linear  # None: leaves are constants
     cdef TreeWriter writer
     cdef readonly Py_ssize_t n_outputs  # values of a leaf
     cdef bint is_sketched              # the tree's own outputs are directions of a sketch
@@ -89,5 +87,6 @@ cdef class TreeGrower:
     cdef void update_raw_predictions(self, int64_t item) noexcept nogil
     cdef void move_others(self, int64_t item) noexcept nogil
     cdef int write_tree(self) except -1 nogil
+    cdef void write_line(self, const BoostNode* node, int64_t* words) noexcept nogil
     cdef Py_ssize_t find_subset(self, const BoostNode* node, uint64_t* words) noexcept nogil
     cdef double threshold(self, Py_ssize_t column, Py_ssize_t code) noexcept nogil

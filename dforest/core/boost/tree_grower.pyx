@@ -15,6 +15,7 @@ from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.types cimport CATEGORICAL, ORDINAL, Split
 from dforest.rules.boost cimport df_absolute_gain, df_both_gradient_sums, df_limited_value, df_newton_value
 from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_clip, df_midpoint_prediction
+from dforest.rules.linear_leaf cimport DF_LINE_HEAD, DF_TERM_NUMBERS
 from dforest.rules.losses cimport DF_NEWTON_LEAF, DF_QUANTILE_LEAF, DF_ROBUST_LEAF
 from dforest.rules.node cimport df_quantiser
 from dforest.rules.smoothing cimport df_share_of_draws, df_smoothed
@@ -59,17 +60,21 @@ cdef class TreeGrower:
         The user's loss, which says what leaves are, or None.
     n_outputs : int
         How many values a leaf has: as many as the tree has outputs, or more if those are directions of a sketch.
+    linear : LinearLeaves or None
+        What makes leaves linear; they are then Newton's steps, of one output. None: leaves are constants.
     """
 
-    def __cinit__(self, BoostedTree tree not None, CustomLoss own, Py_ssize_t n_outputs):
-        self.tree, self.own, self.n_outputs = tree, own, n_outputs
+    def __cinit__(self, BoostedTree tree not None, CustomLoss own, Py_ssize_t n_outputs, LinearLeaves linear=None):
+        self.tree, self.own, self.n_outputs, self.linear = tree, own, n_outputs, linear
         self.is_sketched = n_outputs > tree.n_outputs
         self.data, self.team = tree.bundles.data, tree.team
-        self.writer = TreeWriter(3 + n_outputs, 1 + n_outputs, True)
+        self.writer = TreeWriter(3 + n_outputs + (0 if linear is None else linear.line_size), 1 + n_outputs, True)
 
     cdef int begin_fit(self, const LeafSetting* setting) except -1:
         """Take what is the same for all trees of the fit."""
         self.fit = setting
+        if self.linear is not None:
+            self.linear.limits = &setting.limits
         if setting.leaf != DF_NEWTON_LEAF and setting.leaf != CUSTOM_LEAF:
             self.weighed = <df_weighed*> malloc(self.data.n_rows * sizeof(df_weighed))
             if self.weighed == NULL:
@@ -130,6 +135,9 @@ cdef class TreeGrower:
             self.smooth_values()
         if self.own is not None:
             self.own.loss.check()
+        if self.linear is not None:
+            self.linear.find(self.leaf_ranges, self.n_leaf_ranges, self.quantised, self.fit.has_hessian, self.fit.rows.times,
+                             self.fit.weight_unit)
         self.team.for_each(update_raw_predictions, <void*> self, self.n_leaf_ranges)
         if self.tree.rows.drawn != NULL:
             n_others = self.data.n_rows - self.tree.rows.n
@@ -340,8 +348,13 @@ cdef class TreeGrower:
         cdef const uint32_t* rows = self.tree.rows.rows_from(0)
         cdef double value
         cdef double* raw
-        cdef int64_t i
+        cdef int64_t i, row
         cdef Py_ssize_t k, K = self.n_outputs
+        if self.linear is not None:
+            for i in range(some.first, some.first + some.n):
+                row = i if rows == NULL else <int64_t> rows[i]
+                self.raw[row] += self.linear.value_at(some.node, i)
+            return
         for k in range(K):
             value = self.outputs[some.node * K + k].value
             raw = self.raw + k * self.data.n_rows
@@ -363,7 +376,8 @@ cdef class TreeGrower:
             for k in range(K):
                 raw = self.raw + k * self.data.n_rows
                 for i in range(n):
-                    raw[rows[i]] += self.outputs[leaves[i] * K + k].value
+                    raw[rows[i]] += (self.outputs[leaves[i] * K + k].value if self.linear is None
+                                     else self.linear.value(leaves[i], rows[i]))
             at += n
 
     # Trees ---------------------------------------------------------------------------------------------------------------
@@ -397,6 +411,8 @@ cdef class TreeGrower:
                 for k in range(K):
                     memcpy(&leaf[2 + k], &outputs[k].value, sizeof(double))
                 leaf[2 + K] = 0
+                if self.linear is not None:
+                    self.write_line(node, leaf + 3 + K)
                 continue
             split.feature = node.cut.feature
             split.missing_left = node.cut.missing_left
@@ -419,6 +435,27 @@ cdef class TreeGrower:
                 waiting[n + number].is_right = number == 0
             n += 2
         return 0
+
+    cdef void write_line(self, const BoostNode* node, int64_t* words) noexcept nogil:
+        """Write the line of a leaf: its bounds, then the features, the centres and the slopes of all its terms."""
+        cdef const double* line = self.linear.line_of(node - self.tree.nodes)
+        cdef const double* term
+        cdef Py_ssize_t j, n = self.linear.n_terms
+        cdef double bounds[2]
+        cdef double numbers[2]
+        bounds[0] = bounds[1] = 0.0
+        if line[DF_LINE_HEAD] >= 0.0:
+            bounds[0], bounds[1] = line[0], line[1]
+        memcpy(words, bounds, sizeof(bounds))
+        words += 2
+        for j in range(n):
+            term = line + DF_LINE_HEAD + DF_TERM_NUMBERS * j
+            numbers[0] = numbers[1] = 0.0
+            words[j] = <int64_t> term[0]
+            if term[0] >= 0.0:
+                numbers[0], numbers[1] = term[1], term[2]
+            memcpy(words + n + j, &numbers[0], sizeof(double))
+            memcpy(words + 2 * n + j, &numbers[1], sizeof(double))
 
     cdef Py_ssize_t find_subset(self, const BoostNode* node, uint64_t* words) noexcept nogil:
         """The categories that don't go where missing values go, a bit each. Returns how many words they take.

@@ -37,8 +37,8 @@ _LINE = 8                      # values that fill a line of a cache
 def names_of(objective):
     """The names of the arrays of nodes and leaves that a forest keeps."""
     weights = ("class_starts", "class_numbers", "class_weights") if objective.lists_classes else ("leaf_weight",)
-    return ("node_offsets", *NODE_ARRAYS, "leaf_draws", *weights, "leaf_shift", "leaf_value", "leaf_impurity", "inner",
-            "payload_offsets", "payload_words")
+    return ("node_offsets", *NODE_ARRAYS, "leaf_draws", *weights, "leaf_shift", "leaf_value", "leaf_impurity",
+            *objective.line_tables, "inner", "payload_offsets", "payload_words")
 
 
 def with_kept_weights(arrays, objective):
@@ -155,6 +155,13 @@ class Forest:
         constraints set. It is empty for classification. The second shape is that of several outputs.
     leaf_impurity : ndarray of shape (n_leaves,), dtype float64
         For regression, the impurity of each leaf. It is empty for classification, where it follows from `leaf_weight`.
+    leaf_bounds : ndarray of shape (n_leaves, 2), dtype float64
+        Of boosted trees with linear leaves alone, as the next three are: the least and the greatest of what each leaf adds.
+    leaf_features : ndarray of shape (n_leaves, n_leaf_features), dtype int64
+        The features of which each leaf adds a linear function; -1 after the last one.
+    leaf_centers, leaf_slopes : ndarray of shape (n_leaves, n_leaf_features), dtype float64
+        A row x adds `leaf_value` and the sum of ``slope * (x[feature] - center)``, kept between the bounds; or `leaf_value`
+        alone, if one of these values is not finite.
     inner : ndarray of shape (n_inner, n_node_values), dtype float64
         For boosted trees, two numbers for each node that is not a leaf: what it would add as a leaf (0 where that is not known),
         and the gain of its split, which is twice what the split takes off the loss, to second order. For the criterion
@@ -360,7 +367,9 @@ class Forest:
         return ClassLists(self.class_starts, self.class_numbers, self.class_weights, self.objective.n_weights)
 
     def _leaf_words(self):
-        return self.objective.join_leaves(self.leaf_draws, self.leaf_weight, self.leaf_value, self.leaf_impurity, self.leaf_shift)
+        lines = [getattr(self, name) for name in self.objective.line_tables]
+        return self.objective.join_leaves(self.leaf_draws, self.leaf_weight, self.leaf_value, self.leaf_impurity, self.leaf_shift,
+                                          lines)
 
     def _as_tree(self, whole):
         """The one tree there is as `TreeArrays`, given all leaves as words, or None if the tree's own have to be found."""
@@ -631,8 +640,15 @@ class Forest:
         packed = self._packed.get(voting)
         if packed is None:
             packed = self._packed[voting] = PackedForest(self, *self.packed_values(voting), baseline=self._baseline(),
-                                                         n_threads=n_threads)
+                                                         n_threads=n_threads, lines=self.lines())
         return packed
+
+    def lines(self):
+        """The linear functions of leaves as `PackedArrays.lines`; None if leaves are constants."""
+        if not self.objective.line_tables:
+            return None
+        terms = np.stack([self.leaf_features, self.leaf_centers, self.leaf_slopes], axis=2)
+        return np.hstack([self.leaf_bounds, terms.reshape(len(terms), -1)])
 
     def is_packed(self, voting="soft"):
         """Whether `packed` returns what was built before."""
@@ -672,7 +688,7 @@ class Forest:
         if not (is_large and fills_lines):
             if not self.objective.keeps_values:  # different weights may make the same shares
                 return unique_votes(votes)
-            if is_large:
+            if is_large and not self.objective.line_tables:
                 return votes, None
         return votes, np.arange(len(votes), dtype=np.uint32)
 

@@ -62,6 +62,8 @@ def shrink(arrays):
         small[name] = table
         if codes is not None:
             small[name + "_codes"] = codes
+    for name in LINES & arrays.keys():
+        small[name] = arrays[name] if name != "leaf_features" else arrays[name].astype(np.int32)
     small["inner"] = arrays["inner"]
     small["payload_lengths"] = smallest(np.diff(arrays["payload_offsets"]))
     small["payload_words"] = arrays["payload_words"]
@@ -139,6 +141,9 @@ def expand(small):
         if len(value) % n_leaves:
             raise ValueError(f"leaf_value has {len(value)} numbers of {n_leaves} leaves")
         arrays["leaf_value"] = value.reshape(n_leaves, -1)
+    if "leaf_features" in small:
+        arrays["leaf_features"] = part(small, "leaf_features", "i", n_leaves, 2).astype(np.int64)
+        arrays |= {name: floats(small, name, 2).copy() for name in LINES - {"leaf_features"}}
     arrays["payload_offsets"] = np.append(0, np.cumsum(part(small, "payload_lengths", "u"), dtype=np.int64))
     arrays["payload_words"] = part(small, "payload_words", "u").astype(np.uint64)
     return arrays
@@ -281,11 +286,14 @@ FORMS = {
     "node_offsets": (np.int64, 1), "feature": (np.int32, 1), "threshold": ((np.float32, np.float64), 1),
     "link": (np.uint32, 1), "missing_left": (np.bool_, 1), "leaf_draws": (np.int64, 1), "leaf_weight": (np.int64, 2),
     "class_starts": (np.int64, 1), "class_numbers": (np.int32, 1), "class_weights": (np.int64, 1),
-    "leaf_shift": (np.int32, 1), "leaf_value": (np.float64, 1), "leaf_impurity": (np.float64, 1), "inner": (np.float64, 2),
+    "leaf_shift": (np.int32, 1), "leaf_value": (np.float64, 1), "leaf_impurity": (np.float64, 1),
+    "leaf_bounds": (np.float64, 2), "leaf_features": (np.int64, 2), "leaf_centers": (np.float64, 2),
+    "leaf_slopes": (np.float64, 2), "inner": (np.float64, 2),
     "payload_offsets": (np.int64, 1), "payload_words": (np.uint64, 1), "seeds": (np.uint32, 1), "n_rows": (np.int64, 1),
     "weight_unit": (np.float64, 1), "n_categories": (np.int32, 1),
 }
 SETTINGS = {"seeds", "n_rows", "weight_unit", "n_categories"}      # of these, what is for trees or columns
+LINES = {"leaf_bounds", "leaf_features", "leaf_centers", "leaf_slopes"}      # of leaves that are linear functions
 LISTS = {"class_starts", "class_numbers", "class_weights"}         # and what takes the place of leaf_weight if classes are listed
 
 
@@ -349,7 +357,8 @@ def check_arrays(forest):
     """Raise, as `check_forest` does, unless the nodes and leaves of a forest whose settings were checked make trees."""
     objective, splitter = forest.objective, forest.splitter
     by_output = objective.keeps_values and objective.n_outputs > 1
-    for name in FORMS.keys() - SETTINGS - ({"leaf_weight"} if objective.lists_classes else LISTS):
+    names = FORMS.keys() - SETTINGS - LINES | objective.line_tables.keys()
+    for name in names - ({"leaf_weight"} if objective.lists_classes else LISTS):
         check_form(name, getattr(forest, name), 2 if name == "leaf_value" and by_output else None)
     n_nodes, n_leaves = len(forest.feature), len(forest.leaf_draws)
     lengths = {
@@ -363,6 +372,7 @@ def check_arrays(forest):
     check_weights(forest, n_leaves)
     if by_output:
         check_length("each row of leaf_value", forest.leaf_value.shape[1], objective.n_outputs)
+    check_lines(forest, n_leaves)
     check_offsets("node_offsets", forest.node_offsets, n_nodes, 1)
     check_offsets("payload_offsets", forest.payload_offsets, len(forest.payload_words), 0)
     check_range("missing_left", forest.missing_left.view(np.uint8), 0, 1)
@@ -387,6 +397,18 @@ def check_arrays(forest):
     if forest.inner.shape != (n_given, objective.n_node_values):
         raise ValueError(
             f"inner has the shape {forest.inner.shape}; that of this forest is {(n_given, objective.n_node_values)}")
+
+
+def check_lines(forest, n_leaves):
+    """Raise unless the linear functions of n_leaves leaves are some, if the objective has them."""
+    for name, (_, n_columns) in forest.objective.line_tables.items():
+        table = getattr(forest, name)
+        check_length(name, len(table), n_leaves)
+        check_length(f"each row of {name}", table.shape[1], n_columns)
+        if name == "leaf_features":
+            check_range(name, table, -1, forest.n_features - 1)
+        else:
+            check_numbers(name, table, np.isfinite)
 
 
 def check_weights(forest, n_leaves):

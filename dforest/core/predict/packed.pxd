@@ -32,6 +32,8 @@ cdef class PackedForest:
     cdef const double[::1] baseline     # [n_outputs] of outputs that are sums; None: they are means
     cdef readonly bint takes_turns      # trees do at the outputs; else each tree adds to all
     cdef const double[:, ::1] bounds    # [2, n_outputs] see `bounds_of_means`; or None
+    cdef const double[:, ::1] lines     # [n_values, ...] see `PackedArrays`; or None
+    cdef int n_terms                    # of a line, at most
     cdef const int64_t[::1] bases       # [n_trees] where in `values` those of each tree begin: value rows count from there
     cdef const int32_t[::1] n_first     # [n_trees] steps before rows are asked whether they have arrived
     cdef const int64_t[::1] depth       # [n_trees] of the deepest leaf, but 1 at least
@@ -54,7 +56,8 @@ cdef class PackedForest:
     cdef int walk_zero_paths(self, Py_ssize_t t, Rows rows, const Descent* down, WorkerContext* worker) except -1 nogil
     cdef int skip_rows(self, const Task* task, Py_ssize_t first, Py_ssize_t n, WorkerContext* worker) except -1 nogil
     cdef bint takes_tiles(self, Py_ssize_t max_slots, Py_ssize_t first_tree, Py_ssize_t n_trees) noexcept nogil
-    cdef void add_leaves(self, Py_ssize_t t, const uint32_t* at, Py_ssize_t n, double* sums) noexcept nogil
+    cdef void add_leaves(self, Py_ssize_t t, const uint32_t* at, const df_rows* X, Py_ssize_t first, Py_ssize_t n,
+                         double* sums) noexcept nogil
     cdef int predict_block(self, const Task* task, const Descent* rows, Py_ssize_t first, WorkerContext* worker) except -1 nogil
     cdef int add_by_row(self, const Task* task, const Descent* rows, double* sums, WorkerContext* worker) except -1 nogil
     cdef int add_by_tree(self, const Task* task, const Descent* rows, double* sums, WorkerContext* worker) except -1 nogil

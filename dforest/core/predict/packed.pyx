@@ -21,6 +21,7 @@ from dforest.core.predict.walk cimport (
 )
 from dforest.core.threads cimport parallel_for, poll
 from dforest.rules.bounds cimport df_clip
+from dforest.rules.linear_leaf cimport DF_LINE_HEAD, DF_TERM_NUMBERS, df_linear_value
 
 from dforest.core.predict.decision_paths import paths_to
 from dforest.core.predict.packed_check import check_packed
@@ -68,6 +69,8 @@ cdef class PackedForest:
         elsewhere than in memory; it is first called when the number of a node is asked for.
     n_threads : int, default=1
         How many threads may pack trees, or check what is `stored`.
+    lines : ndarray of shape (n_values, n_numbers), dtype float64, optional
+        As `PackedArrays.lines`, of leaves whose values have rows. None: leaves are constants, or those that are `stored` say.
 
     Raises
     ------
@@ -76,7 +79,7 @@ cdef class PackedForest:
     """
 
     def __cinit__(self, forest not None, values not None, rows, bint is_wide=False,
-                  const double[::1] baseline=None, stored=None, read_nodes=None, int n_threads=1):
+                  const double[::1] baseline=None, stored=None, read_nodes=None, int n_threads=1, lines=None):
         if forest.n_features >= 1 << WIDE_BITS:
             raise ValueError(f"prediction by {forest.n_features} features; allowed are fewer than {1 << WIDE_BITS}")
         self.n_trees = forest.n_trees
@@ -95,7 +98,7 @@ cdef class PackedForest:
         else:
             nodes = forest.feature, forest.right_child, forest.node_offsets
             self.read_nodes = lambda: nodes
-            self.adopt_arrays(pack_trees(forest, values, rows, is_wide, n_threads))
+            self.adopt_arrays(pack_trees(forest, values, rows, is_wide, n_threads, lines))
 
     cdef int adopt_arrays(self, arrays) except -1:
         """Predict by these `PackedArrays`."""
@@ -110,7 +113,9 @@ cdef class PackedForest:
             self.forest.words = &words[0]
         self.forest.bits = arrays.bits
         self.forest.is_wide = arrays.is_wide
-        self.bounds = arrays.bounds
+        self.bounds, self.lines = arrays.bounds, arrays.lines
+        if self.lines is not None:
+            self.n_terms = <int> ((self.lines.shape[1] - DF_LINE_HEAD) // DF_TERM_NUMBERS)
         self.owned = arrays
         for array in arrays:
             if isinstance(array, np.ndarray):
@@ -221,7 +226,7 @@ cdef class PackedForest:
         """Do a `Task` of sums, in which only the trees and what is asked for are set yet."""
         cdef QuickScorerTrees quickscorer = None
         cdef Py_ssize_t n_block = max(BLOCK_MIN, min(BLOCK_MAX, BLOCK_BYTES // <Py_ssize_t> rows.rows.stride))
-        if (rows.n >= DF_LANES and not self.values.is_listed
+        if (rows.n >= DF_LANES and not self.values.is_listed and self.lines is None
                 and self.takes_tiles(2 * max_quickscorer_leaves(&self.forest), task.first_tree, task.n_trees)):
             quickscorer = QuickScorerTrees.of_forest(&self.forest, self.values.table, self.bases, self.n_outputs, task.first_tree,
                                                      task.first_tree + task.n_trees)
@@ -306,7 +311,7 @@ cdef class PackedForest:
     cdef int open_paths(self, Rows rows, int n_threads) except -1:
         """Have rows go down zero paths, if they store so few values that this takes less time."""
         cdef double n_stored, skips_up_to = SKIPS_UP_TO
-        if not rows.is_sparse or rows.n == 0 or self.splitter is not None:  # whose tests look at whole rows
+        if not rows.is_sparse or rows.n == 0 or self.splitter is not None or self.lines is not None:   # who look at whole rows
             return 0
         n_stored = <double> (rows.sparse.starts[rows.n] - rows.sparse.starts[0])
         if n_stored > skips_up_to * rows.n * self.n_features:
@@ -378,14 +383,22 @@ cdef class PackedForest:
                 and self.forest.starts[first_tree + n_trees] - self.forest.starts[first_tree] <= max_slots * n_trees)
 
     @cython.final
-    cdef void add_leaves(self, Py_ssize_t t, const uint32_t* at, Py_ssize_t n, double* sums) noexcept nogil:
-        """Add what tree t says of n rows, which have reached the leaves at `at`.
+    cdef void add_leaves(self, Py_ssize_t t, const uint32_t* at, const df_rows* X, Py_ssize_t first, Py_ssize_t n,
+                         double* sums) noexcept nogil:
+        """Add what tree t says of n rows of X from the first one on, which have reached the leaves at `at`.
 
         INOUT sums : [n, n_outputs]; or, if trees take turns, [n_outputs, n]
         """
         cdef const char* tree = df_tree(&self.forest, t)
-        cdef Py_ssize_t i
-        if self.values.is_listed:
+        cdef Py_ssize_t i, row
+        if self.lines is not None:
+            if self.takes_turns:
+                sums += t % self.n_outputs * n
+            for i in range(n):
+                row = self.bases[t] + df_value_row(tree, at[i], &self.forest)
+                sums[i] += df_linear_value(self.values.table[row, 0], &self.lines[row, 0], self.n_terms,
+                                           X.x + (first + i) * X.stride, X.is_double)
+        elif self.values.is_listed:
             for i in range(n):
                 self.values.add(self.bases[t] + df_value_row(tree, at[i], &self.forest), sums + i * self.n_outputs)
         elif self.takes_turns:
@@ -438,7 +451,7 @@ cdef class PackedForest:
             for i in range(rows.n):
                 df_walk_trees(&forest, task.n_trees, rows.rows, rows.first + i, at, rows.mode)
                 for t in range(task.n_trees):
-                    self.add_leaves(task.first_tree + t, at + t, 1, sums + i * self.n_outputs)
+                    self.add_leaves(task.first_tree + t, at + t, rows.rows, rows.first + i, 1, sums + i * self.n_outputs)
                 poll(worker, task.n_trees * (ROW_STEPS + self.n_outputs))
         finally:
             free(at)
@@ -483,7 +496,7 @@ cdef class PackedForest:
                     poll(worker, n * self.depth[t])
                 else:
                     self.walk_block(t, &down, worker)
-                self.add_leaves(t, at, n, sums)
+                self.add_leaves(t, at, rows.rows, rows.first, n, sums)
                 poll(worker, n * self.n_outputs)
                 t += 1
         finally:

@@ -13,6 +13,7 @@ from dforest.core.loops cimport loops
 from dforest.core.predict.packing cimport slot_size
 from dforest.core.predict.walk cimport df_limits_of_slots, df_packed
 from dforest.core.threads cimport WorkerContext, parallel_for, poll
+from dforest.rules.linear_leaf cimport DF_LINE_HEAD, DF_TERM_NUMBERS
 
 from dforest.core.class_lists import ClassLists
 from dforest.core.predict.packing import slot_bits
@@ -43,14 +44,15 @@ def check_packed(forest, arrays, int n_threads):
     """
     cdef Py_ssize_t n_trees = len(forest.node_offsets) - 1
     forms = {"slots": (np.int8, 1), "starts": (np.int64, 1), "words": (np.uint64, 1), "n_first": (np.int32, 1),
-             "depth": (np.int64, 1), "values": (np.float64, 2), "bases": (np.int64, 1), "bounds": (np.float64, 2)}
+             "depth": (np.int64, 1), "values": (np.float64, 2), "bases": (np.int64, 1), "bounds": (np.float64, 2),
+             "lines": (np.float64, 2)}
     lists = {"starts": (np.int64, 1), "classes": (np.int32, 1), "values": (np.float64, 1)}
     are_listed = isinstance(arrays.values, ClassLists)
     checked = [(arrays, name, form) for name, form in forms.items() if not (are_listed and name == "values")]
     checked += [(arrays.values, name, form) for name, form in lists.items()] if are_listed else []
     for owner, name, (kind, n_axes) in checked:
         array = getattr(owner, name)
-        if name in ("words", "bounds") and array is None:
+        if name in ("words", "bounds", "lines") and array is None:
             continue
         if (not isinstance(array, np.ndarray) or array.dtype != kind or array.ndim != n_axes
                 or not (array.flags.c_contiguous and array.flags.aligned)):
@@ -76,6 +78,7 @@ def check_packed(forest, arrays, int n_threads):
         raise ValueError(f"leaves of packed trees have {arrays.values.shape[1]} values; those of this forest have {n_outputs}")
     if are_listed:
         check_lists(arrays.values)
+    check_lines(arrays.lines, n_values, forest)
     cdef bint is_mean = forest.objective.predicts_means
     if is_mean != (arrays.bounds is not None) or (is_mean and not (
             arrays.bounds.shape == (2, n_outputs) and (arrays.bounds[0] <= arrays.bounds[1]).all())):
@@ -89,6 +92,21 @@ def check_packed(forest, arrays, int n_threads):
     if not (isinstance(arrays.n_steps, float) and math.isfinite(arrays.n_steps) and arrays.n_steps >= 0.0):
         raise ValueError(f"packed trees take {arrays.n_steps!r} steps; allowed are finite numbers from 0")
     check_slots(arrays, n_trees, forest.n_features, forest.splitter is not None, n_threads)
+
+
+def check_lines(lines, n_values, forest):
+    """Raise ValueError unless the lines of packed trees are those of n_values leaves, or None if leaves are constants."""
+    n_terms = getattr(forest.objective, "n_leaf_features", 0)
+    if n_terms == 0 and lines is None:
+        return
+    if lines is None or n_terms == 0 or lines.shape != (n_values, DF_LINE_HEAD + DF_TERM_NUMBERS * n_terms):
+        shape = None if lines is None else lines.shape
+        raise ValueError(f"lines of packed trees have the shape {shape}, of {n_values} leaves with {n_terms} features")
+    features = lines[:, DF_LINE_HEAD::DF_TERM_NUMBERS]
+    if not (np.isfinite(lines).all() and (features == np.floor(features)).all()
+            and -1 <= features.min() <= features.max() < forest.n_features):
+        raise ValueError(f"lines of packed trees hold numbers that are not finite, or features that are none of "
+                         f"{forest.n_features}")
 
 
 def check_equal(arrays, others):

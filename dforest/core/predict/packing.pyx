@@ -23,6 +23,7 @@ from dforest.core.predict.walk cimport (
     df_write_leaf, df_write_number, df_write_subset,
 )
 from dforest.core.threads cimport WorkerContext, parallel_for, poll
+from dforest.rules.linear_leaf cimport DF_MAX_TERMS
 
 from dforest.core.class_lists import ClassLists
 from dforest.core.readable import readable
@@ -32,6 +33,7 @@ cdef enum:
     LEVELS = 10               # of a tree that lie together at its beginning
 
 WIDE_BITS = 30                # of a feature's number in a wide slot
+MAX_TERMS = DF_MAX_TERMS      # features of a linear leaf
 
 
 class PackedArrays(NamedTuple):
@@ -57,6 +59,9 @@ class PackedArrays(NamedTuple):
         Where in `values` the rows of each tree begin.
     bounds : ndarray of shape (2, n_outputs), dtype float64, or None
         See `bounds_of_means`.
+    lines : ndarray of shape (n_values, n_numbers), dtype float64, or None
+        Of linear leaves, what rules/linear_leaf.h calls the line of each row of `values`: the least and the greatest, then the
+        feature, the centre and the slope of each term. None: leaves are constants.
     """
 
     slots: np.ndarray
@@ -70,6 +75,7 @@ class PackedArrays(NamedTuple):
     values: np.ndarray | ClassLists
     bases: np.ndarray
     bounds: np.ndarray | None
+    lines: np.ndarray | None = None
 
 
 def bounds_of_means(objective, values):
@@ -90,14 +96,14 @@ def bounds_of_means(objective, values):
     return np.stack([values.min(axis=0), values.max(axis=0)]) if objective.predicts_means else None
 
 
-def pack_trees(forest, votes not None, rows, bint is_wide, int n_threads):
+def pack_trees(forest, votes not None, rows, bint is_wide, int n_threads, lines=None):
     """Pack a forest's trees, on some threads: what one tree needs beside its nodes is a number or a few, so trees are looked at
     first, and written when all are known.
 
     Parameters
     ----------
     forest : Forest
-    votes, rows, is_wide, n_threads
+    votes, rows, is_wide, n_threads, lines
         As `PackedForest` takes them.
 
     Returns
@@ -159,7 +165,7 @@ def pack_trees(forest, votes not None, rows, bint is_wide, int n_threads):
     parallel_for(write_tree, &packing, n_trees, used)
     return PackedArrays(slots, starts, words, packing.forest.bits, bool(is_wide), looks["n_first"].copy(), looks["depth"].copy(),
                         float(np.cumsum(looks["steps"])[n_trees - 1]), values, looks["lowest"].copy(),
-                        bounds_of_means(forest.objective, values))
+                        bounds_of_means(forest.objective, values), lines)
 
 
 def slot_bits(n_features, is_wide):

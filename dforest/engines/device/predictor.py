@@ -60,7 +60,7 @@ class DevicePredictor:
     Raises
     ------
     ValueError
-        If the forest has tests of a splitter's own.
+        If the forest has tests of a splitter's own, or linear leaves.
     """
 
     def __init__(self, device, packed):
@@ -68,6 +68,11 @@ class DevicePredictor:
             raise ValueError(
                 f"the forest's tests are those of {packed.splitter!r}, which is not supported on the device {device.name!r}; "
                 "allowed is device=None, which uses the CPU"
+            )
+        if packed.arrays().lines is not None:
+            raise ValueError(
+                f"the forest has linear leaves, which are not supported on the device {device.name!r}; allowed is device=None, "
+                "which uses the CPU"
             )
         self.device, self.packed, self.copy = device, packed, _copy_of(device, packed)
 

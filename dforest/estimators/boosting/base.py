@@ -34,6 +34,7 @@ from dforest.estimators.boosting.constraints import constraints_of, forced_split
 from dforest.estimators.boosting.defaults import choose_values
 from dforest.estimators.boosting.gains import warn_of_no_gain
 from dforest.estimators.boosting.growth import BoostedGrowth
+from dforest.estimators.boosting.leaf_models import check_linear_leaves, choose_leaf_model
 from dforest.estimators.boosting.loop import first_trees, grow, with_sets, with_shares
 from dforest.estimators.boosting.memory import estimate_memory
 from dforest.estimators.boosting.out_of_fold import keep_out_of_fold
@@ -179,8 +180,11 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
             model._row_seed = seeds[0].rows
             engine, searched, raw = engine_on(device, count_threads(model.n_jobs), ranks), None, None
             divisions = divisions_of(model, training, held_out, seeds, ranks)
+            chosen = None
+            if model.leaf_model == "auto":
+                chosen = choose_leaf_model(model, training, divisions, held_out, seeds, engine, ranks)
             if is_searched(model, divisions, held_out):
-                n_iterations, searched, raw = search_iterations(model, training, divisions, seeds, engine, ranks)
+                n_iterations, searched, raw = chosen or search_iterations(model, training, divisions, seeds, engine, ranks)
                 bags = [Bag(own, training, None) for own in seeds]
             else:
                 n_iterations = model.max_iter_
@@ -243,6 +247,8 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
         has_scores = not isinstance(self.scoring, str) or self.scoring != "loss" or self._loss.has_values
         choose_values(self, n_rows, is_given, has_scores=has_scores)
         check_support(Fit(self, self._loss.n_targets), places)
+        self.leaf_model_ = self.leaf_model
+        vars(self).pop("leaf_model_scores_", None)
         self._check_rows(rows)
         self._constraints = constraints_of(self, self.n_features_in_)
         self._has_offset = has_offset
@@ -254,6 +260,7 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
             rows.X, rows.y.astype(np.float64), *weights, None if offset is None else offset[rows.kept],
             None if queries is None else queries[rows.kept], rows.share if rows.is_divided else None,
         )  # fmt: skip
+        check_linear_leaves(self, training, grown)
         return training, scored_rows(self, to_score, ranks), rows.kept
 
     def _check_rows(self, rows):
@@ -395,6 +402,8 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
             categorical_smoothing=float(self.categorical_smoothing),
             min_samples_category=min(self.min_samples_category, n_rows + 1),
             is_random=self.splitter == "random",
+            leaf_features=self.max_leaf_features if self.leaf_model_ == "linear" else 0,
+            linear_l2=float(self.linear_l2),
         )
         n_drawn = max(1, int(self.subsample * n_rows))
         by_chance = self.sampling == "mvs" and n_drawn < n_rows
@@ -409,6 +418,7 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
             can_split(columns, ranks) if rules.draw_columns(len(columns)) else None,
             raw=None if offset is None else np.array(offset.T, order="C"), share=share, statistics=statistics,
             by_chance=by_chance, forced=forced_splits_of(self, self.n_features_in_),
+            X=None if self.leaf_model_ == "constant" else np.ascontiguousarray(X),
         )  # fmt: skip
 
     def _coded(self, parts, kinds, n_categories, bin_weight, ranks, engine):

@@ -92,8 +92,10 @@ def _changed(forest, change, settings):
 
 def _share_of(tree, objective, n_bags):
     """A tree whose leaves, and what else it says of sums and losses, are divided by the number of bags: `TreeArrays`."""
-    leaves, span = tree.leaves.copy(), objective.leaf_words["leaf_value"]
-    leaves[:, span] = (np.ascontiguousarray(leaves[:, span]).view(np.float64) / n_bags).view(np.int64)
+    leaves = tree.leaves.copy()
+    for name, span in objective.leaf_words.items():
+        if name in ("leaf_value", "leaf_bounds", "leaf_slopes"):
+            leaves[:, span] = (np.ascontiguousarray(leaves[:, span]).view(np.float64) / n_bags).view(np.int64)
     return tree._replace(leaves=leaves, inner=tree.inner / n_bags)
 
 

@@ -186,6 +186,7 @@ def _some(problem, chosen, n_rows, share):
         weight=of_some(problem.weight),
         loss=problem.loss.of_some(chosen),
         raw=of_some(problem.raw, 1),
+        X=of_some(problem.X),
         n_rows=n_rows,
         n_drawn=None if problem.n_drawn is None else max(1, round(problem.n_drawn * n_rows / problem.n_rows)),
         share=share,

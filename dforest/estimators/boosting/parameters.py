@@ -6,6 +6,7 @@ from numbers import Integral, Real
 from sklearn.utils._param_validation import Hidden, Interval, RealNotInt, StrOptions
 
 from dforest.core.boost.loss import Loss
+from dforest.core.predict.packing import MAX_TERMS
 from dforest.estimators.constraints import Names, SubclassOf
 from dforest.estimators.entries import COLUMNS, COMPUTATION, ROWS, SHAPE, SPLITS, Parameter
 from dforest.estimators.families import BOOSTING
@@ -317,6 +318,40 @@ BOOSTING_PARAMETERS = (
         """Least gain of a split, from 0 on: nodes whose best split gains less stay leaves. With the sums G of gradients and H of
         Hessians, each times the weights of rows, the gain is what the split adds to G^2 / (H + `l2_regularization`), which is
         twice what the loss of the training rows gets less by, to second order. XGBoost calls it `gamma`.""",
+        of=BOOSTING,
+        group=SHAPE,
+    ),
+    Parameter(
+        "leaf_model",
+        '{"constant", "linear", "auto"}',
+        "constant",
+        [StrOptions({"constant", "linear", "auto"})],
+        """What a leaf adds to raw predictions. "constant" is one number for all rows. "linear" is, beside this number, a linear
+        function of the last `max_leaf_features` numeric features that are tested on the way to the leaf, found by ridge
+        regression of the gradients of its rows, and never below or above what it is for these; a row with a missing or infinite
+        value of such a feature gets the number alone. Splits are those of constant leaves. "auto" means whichever of the two
+        scores better on rows that are held out, of equal scores "constant": it takes early stopping, and about twice the time.
+        Linear leaves are for losses whose leaves are Newton steps: not for medians and quantiles.""",
+        of=BOOSTING,
+        group=SHAPE,
+    ),
+    Parameter(
+        "max_leaf_features",
+        "int",
+        5,
+        [Interval(Integral, 1, MAX_TERMS, closed="both")],
+        """Largest number of features of a linear leaf, from 1 to 16. Those that are tested nearest to the leaf come first;
+        categorical features, and features that have one bin alone in the leaf, don't count. Constant leaves have none.""",
+        of=BOOSTING,
+        group=SHAPE,
+    ),
+    Parameter(
+        "linear_l2",
+        "float",
+        10.0,
+        [Interval(Real, 0, None, closed="left")],
+        """Number, from 0 on, that is added to the sum of second derivatives in a linear leaf where its slopes are found: the
+        higher, the flatter. It does not depend on units of features, which count by their standard deviations in the leaf.""",
         of=BOOSTING,
         group=SHAPE,
     ),

@@ -11,6 +11,7 @@ from dforest.core.sparse_rows import SparseRows, dense
 from dforest.estimators.data.outputs import classes_of, prediction_columns
 from dforest.estimators.data.validation import count_threads
 from dforest.estimators.results.calibration import check_leaves_predict
+from dforest.estimators.results.linear_shapley import add_linear_parts
 from dforest.estimators.results.shap_values import ShapInteractionValues, ShapValues
 
 _BLOCK_VALUES = 2**23  # of rows whose values are made sparse together
@@ -18,7 +19,12 @@ _LARGE = 2.0**1000  # differences of what leaves predict are finite below
 
 
 def check_tests(forest):
-    """Raise ValueError if nodes may test several features at a time, so that it is not known what one feature adds."""
+    """Raise ValueError if it is not known what one feature adds, as nodes test several at a time, or leaves are linear."""
+    if forest.objective.line_tables:
+        raise ValueError(
+            'leaf_model="linear": leaves add linear functions of several features; allowed are models with '
+            'leaf_model="constant", or shap_values with background=None and sparse_output=False'
+        )
     if forest.splitter is not None:
         raise ValueError(
             f"splitter={forest.splitter!r} makes tests of its own, which may be about several features at a time, so that "
@@ -39,7 +45,7 @@ def shap_values(self, X, background=None, *, sparse_output=False):
 
     - ``background=None`` uses the training weights that the trees keep: where a node tests a feature that is not known,
       the row goes to both sides, with the shares that they have in the weight of the node's training draws [2]_. The rows
-      of boosted trees count alike there.
+      of boosted trees count alike there. In a linear leaf, a feature that is not known has its mean among the leaf's rows.
     - With a background, a feature that is not known has the value that it has in a row of the background, and the mean over
       all these rows is taken [3]_.
 
@@ -168,7 +174,8 @@ def _explain(self, kind, X, background, sparse_output=False):
     check_is_fitted(self)
     check_leaves_predict(self, "shap_values" if kind is ShapValues else "shap_interaction_values")
     forest, given = self.forest_, X
-    check_tests(forest)
+    if not (forest.objective.line_tables and kind is ShapValues and background is None and not sparse_output):
+        check_tests(forest)
     X = self._checked_rows(X)
     if not sparse_output:
         X = dense(X)  # as large as the values
@@ -188,6 +195,8 @@ def _explain(self, kind, X, background, sparse_output=False):
             values, total, base = _sparse_values_of(of_output, voting, X, background, n_threads)
         else:
             values, base = _values_of(of_output, voting, X, background, n_threads, kind is ShapInteractionValues)
+            if forest.objective.line_tables:
+                add_linear_parts(forest, X, values, n_threads)
             total = values.reshape(len(X), -1, values.shape[-1]).sum(axis=1)
         base = base if expected is None else expected[own]
         explained.append((values, base, float(np.abs(base + total - predicted[:, own]).max())))

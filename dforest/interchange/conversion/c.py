@@ -33,6 +33,10 @@ _ABOUT = [
     "value. Any number of threads may call these functions at the same time. Compile without options by which no number is NAN, "
     "such as -ffast-math: missing values would go astray.",
 ]
+_ROUNDED = (
+    "Leaves are linear functions: compile with -std=c99 or -ffp-contract=off, so that no product is left unrounded, for the bits "
+    "of dforest's predictions."
+)
 _CODED = "Labels of COLUMNS are passed as what FUNCTION makes of them: a code, or NAN for a label that was not there in training."
 _NODES = """
 /* A test, or a leaf. A row whose value of the feature is at most `threshold` goes to the next node, another one to the node
@@ -94,6 +98,28 @@ _ADD = """\
 """
 _ADD_IN_TURN = """\
         sums[t % N_SUMS] += value[0];
+"""
+_ADD_LINE = """\
+        sums[t % N_SUMS] += model_line_value(model_lines[value - model_values[0]], value[0], x);
+"""
+_LINE_VALUE = """
+/* What a leaf adds, given its value and its line: the least and the greatest that it adds, then the feature, the centre and the
+ * slope of each term. The feature -1 ends the terms. A value that is not finite leaves the leaf's own value alone. */
+static double model_line_value(const double *line, double constant, const double *x)
+{
+    const double *term = line + 2;
+    double value = constant;
+    int j;
+    if (!(term[0] >= 0.0))
+        return constant;
+    for (j = 0; j < N_TERMS && term[0] >= 0.0; j++, term += 3) {
+        const double number = x[(uint32_t)term[0]];
+        if (!(number - number == 0.0))
+            return constant;
+        value += term[2] * (number - term[1]);
+    }
+    return !(value >= line[0]) ? line[0] : value > line[1] ? line[1] : value;
+}
 """
 _MEAN = """\
     for (k = 0; k < N_SUMS; k++)
@@ -255,7 +281,7 @@ def to_c(estimator, path, prefix, verify):
     """What `dforest.estimators.conversion.to_c` returns for a fitted estimator."""
     if not (isinstance(prefix, str) and re.fullmatch(r"[A-Za-z]\w*", prefix, re.ASCII)):
         raise ValueError(f"prefix={prefix!r}; allowed are names of C that begin with a letter, such as 'forest'")
-    check_own_tests(estimator, "C code")
+    check_own_tests(estimator, "C code", takes_lines=True)
     source = _Source(estimator, prefix)
     code = "".join(source.parts())
     if verify:
@@ -331,7 +357,8 @@ class _Source:
             if known:
                 columns = f"column{'s' * (len(known) > 1)} {', '.join(map(str, known))}"
                 codes.append(self.filled(_CODED, COLUMNS=columns, FUNCTION=f"model_code_of_{kind}"))
-        paragraphs = [textwrap.fill(part, 120, initial_indent=" * ", subsequent_indent=" * ") for part in [*_ABOUT, *codes]]
+        about = [*_ABOUT, *([_ROUNDED] if forest.objective.line_tables else []), *codes]
+        paragraphs = [textwrap.fill(part, 120, initial_indent=" * ", subsequent_indent=" * ") for part in about]
         yield f"/* {facts}\n *\n" + "\n *\n".join(paragraphs) + " */\n"
         headers = ["math.h", "stdint.h", *(["string.h"] if self.coded["text"] else [])]
         yield "".join(f"#include <{header}>\n" for header in headers)
@@ -421,6 +448,12 @@ class _Source:
             yield self.table("const double", "model_baseline", _literals(np.array(self.forest.objective.baseline)))
             kind, end = "raw prediction", _BASELINE
             add = _ADD_IN_TURN if n_columns < self.n_sums else _ADD
+        lines = self.forest.lines()
+        if lines is not None:
+            add = _ADD_LINE
+            yield self.filled(f"\nstatic const double model_lines[{n_values}][{lines.shape[1]}] = {{\n")
+            yield "".join(f"    {{{', '.join(_literals(row))}}},\n" for row in lines) + "};\n"
+            yield self.filled(_LINE_VALUE, N_TERMS=self.forest.objective.n_leaf_features)
         bounds = self.forest.packed().arrays().bounds
         if bounds is not None:
             end += "    /* Rounding may have led beyond all leaves. */\n"

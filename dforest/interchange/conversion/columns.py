@@ -31,8 +31,13 @@ def check_numbers_alone(estimator, library):
             raise ValueError(f"column {name!r} holds {kind}, and {library}'s trees only take numbers; {_ENCODE}")
 
 
-def check_own_tests(estimator, library):
-    """Raise ValueError if a splitter makes tests of its own."""
+def check_own_tests(estimator, library, takes_lines=False):
+    """Raise ValueError if a splitter makes tests of its own, or if leaves are linear, unless the library takes such."""
+    if estimator.forest_.objective.line_tables and not takes_lines:
+        raise ValueError(
+            f'leaf_model="linear": leaves add linear functions of features, and those of {library}\'s trees add numbers; allowed '
+            'are leaf_model="constant", and to_c'
+        )
     splitter = estimator.forest_.splitter
     for name, allowed in (("extension_level", 0), ("split_axis", "axis_aligned")):
         value = getattr(estimator, name, allowed)

@@ -10,7 +10,7 @@ from dforest.core.forest.arrays import Forest
 from dforest.core.forest.state import shrink
 from dforest.core.predict.packing import PackedArrays, bounds_of_means, slot_bits, slot_size
 
-_PACKED = ("slots", "words", "n_first", "depth", "values", "bases", "bounds")
+_PACKED = ("slots", "words", "n_first", "depth", "values", "bases", "bounds", "lines")
 _LISTS = ("starts", "classes", "values")
 _VALUE_LISTS = tuple(f"value_{part}" for part in _LISTS)  # in place of "values", of leaves that list their classes
 

@@ -31,8 +31,8 @@ _RECORDS = {
     "dforest.core.effects": "Moments",
     "dforest.core.halves": "HonestHalf LittleBags",
     "dforest.core.objective": (
-        "ClassObjective EffectObjective MultiOutputClassObjective MultiOutputNumberObjective MultiOutputSumObjective "
-        "NumberObjective PathObjective SumObjective SurvivalObjective UpliftObjective"
+        "ClassObjective EffectObjective LinearSumObjective MultiOutputClassObjective MultiOutputNumberObjective "
+        "MultiOutputSumObjective NumberObjective PathObjective SumObjective SurvivalObjective UpliftObjective"
     ),
     "dforest.core.sampling": "AllRows Bootstrap DrawnElsewhere Subsample WithLabelOrder",
     "dforest.core.sparse_rows": "SparseRows",
