@@ -51,6 +51,8 @@ from dforest.rules.random cimport (
 
 import numpy as np
 
+from dforest.core.search.oblique_test import ObliqueTest
+
 WEIGHTS = "binary", "continuous", "integer", "power_of_two"
 SCALINGS = None, "min_max", "standard"
 MOST_PROJECTIONS = 2**31 - 1
@@ -130,11 +132,6 @@ def term_counts(Py_ssize_t n_columns, double density):
 def bytes_of_copies(Py_ssize_t n_records):
     """What the copies of columns take, given the records of the largest node: int."""
     return sizeof(double) * max(<Py_ssize_t> COPIED_VALUES, 2 * n_records)
-
-
-def terms_of(payload):
-    """The terms of a projection: ndarray of shape (n_terms, 3), with columns, weights, and what missing values count as."""
-    return payload[HEAD:].view(np.float64).reshape(-1, 3)
 
 
 cdef class ObliqueSplitter(Splitter):
@@ -579,20 +576,9 @@ cdef class ObliqueSplitter(Splitter):
 
     def used_features(self, payload):
         """The columns of a test, with equal shares."""
-        if payload[:1].view(np.float64)[0] != payload[:1].view(np.float64)[0]:
-            return payload[HEAD:HEAD + 1].view(np.float64).astype(np.int64), np.ones(1)
-        terms = terms_of(payload)
-        return terms[:, 0].astype(np.int64), np.full(len(terms), 1.0 / len(terms))
+        columns = ObliqueTest.read(payload).columns
+        return columns, np.full(len(columns), 1.0 / len(columns))
 
     def describe(self, payload, names):
         """A test as text, such as "-0.5 a + 2 b <= 0.25"; None for a categorical column."""
-        threshold, missing_left = payload[:HEAD].view(np.float64)
-        if threshold != threshold:
-            return None
-        terms = terms_of(payload)
-        if len(terms) == 1:
-            text = names[int(terms[0, 0])]
-        else:
-            text = " ".join(f"{'-' if weight < 0 else '+'} {abs(weight):.3g} {names[int(column)]}" for column, weight, _ in terms)
-            text = text[2:] if text[0] == "+" else "-" + text[2:]
-        return f"{text} <= {threshold:.3g}" + (" or missing" if missing_left else "")
+        return ObliqueTest.read(payload).describe(names)

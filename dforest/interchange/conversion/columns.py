@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 
+from dforest.interchange.conversion.oblique import is_oblique
 from dforest.interchange.conversion.probes import probe_rows
 
 _ENCODE = (
@@ -31,9 +32,11 @@ def check_numbers_alone(estimator, library):
             raise ValueError(f"column {name!r} holds {kind}, and {library}'s trees only take numbers; {_ENCODE}")
 
 
-def check_own_tests(estimator, library):
-    """Raise ValueError if a splitter makes tests of its own."""
+def check_own_tests(estimator, library, takes_sums=False):
+    """Raise ValueError if a splitter makes tests of its own. takes_sums : those of oblique trees are allowed"""
     splitter = estimator.forest_.splitter
+    if takes_sums and is_oblique(estimator.forest_):
+        return
     for name, allowed in (("extension_level", 0), ("split_axis", "axis_aligned")):
         value = getattr(estimator, name, allowed)
         if splitter is not None and value != allowed:
