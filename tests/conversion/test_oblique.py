@@ -54,6 +54,11 @@ def models(draw):
         y = np.stack([y, rng.integers(0, 2, n)], axis=1)
     if "Tree" not in name or "Trees" in name:
         given["n_estimators"] = 4
+    if p > 2 and draw(st.sampled_from([True, False, False])):
+        own = rng.standard_normal((7, p)) * (rng.random((7, p)) < 0.5)
+        own[:, 0], own[:, -2:] = 0.0, 0.3
+        given |= {"projections": own, "random_state": draw(st.integers(0, 2**31))}
+        return getattr(dforest, name)(split_axis="oblique", **given).fit(X, y), X
     given |= {
         "projection_density": draw(st.sampled_from([1.0, 2.0, 4.5])),
         "projection_weights": draw(st.sampled_from(["binary", "continuous", "integer", "power_of_two"])),
