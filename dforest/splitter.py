@@ -11,6 +11,7 @@ import dforest.built  # noqa: F401
 from dforest.core.component import SplitterError
 from dforest.core.search.dense import DenseSplitter, RandomDenseSplitter
 from dforest.core.search.oblique import ObliqueSplitter
+from dforest.core.search.projections import patch_projections
 from dforest.core.search.python_components import PythonSplitterBase
 from dforest.core.search.splitter import HistSplitter, RandomHistSplitter, RandomSplitter, Splitter
 
@@ -26,6 +27,7 @@ __all__ = [
     "Splitter",
     "SplitterError",
     "Test",
+    "patch_projections",
 ]
 
 

@@ -57,6 +57,7 @@ MAY_IMPORT = {
     "interchange.conversion.from_lightgbm": {"estimators", "interchange.conversion"},
     "interchange.conversion.from_sklearn": {"engines.rows", "estimators", "interchange.conversion", *CORE},
     "interchange.conversion.from_xgboost": {"estimators", "interchange.conversion"},
+    "interchange.conversion.oblique": {"core.search"},
     "interchange.conversion.parameters": {"warning"},
     "interchange.conversion.skl2onnx": {"errors", "estimators", "extras", "interchange.conversion", "public"},
     # A model file: what estimators and forests are made of.

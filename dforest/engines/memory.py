@@ -187,7 +187,9 @@ def bytes_of_forest(problem, n_trees, n_leaves, n_distinct, n_threads):
     n_nodes, n_words = 2 * n_leaves - 1, words_of_leaf(problem, n_leaves)
     of_trees = (n_trees + n_threads) * n_nodes * (_FOREST_NODE + problem.columns[0].values.itemsize)
     if _is_oblique(problem):  # a payload with its end: a threshold, a side, and three numbers for each column of a sum
-        n_terms = min(max(3.0, problem.splitter.projection_density + 1.0), len(problem.columns))
+        own = problem.splitter.projections
+        density = problem.splitter.projection_density if own is None else len(own.values) / own.shape[0]
+        n_terms = min(max(3.0, density + 1.0), len(problem.columns))
         of_trees += (n_trees + n_threads) * (n_leaves - 1) * int(8 * (3 + 3 * n_terms))
     if not problem.criterion.is_additive:  # values of inner nodes
         of_trees += (n_trees + n_threads) * (n_leaves - 1) * 8 * problem.objective.n_node_values

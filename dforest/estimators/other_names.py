@@ -175,6 +175,7 @@ _FORESTS = _ANYWHERE | {
     "projection_density": "sparse_oblique_projection_density_factor feature_combinations",
     "projection_weights": "sparse_oblique_weights",
     "projection_scaling": "sparse_oblique_normalization",
+    "projections, of dforest.splitter.patch_projections": "data_dims min_patch_dims max_patch_dims",
     "honest": "honesty inference",
     "honest_fraction": "honesty_fraction",
     "ci_group_size": "subforest_size",

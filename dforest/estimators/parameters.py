@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, Options, RealNotInt, StrOp
 from dforest.core.search.criteria import CLASS_CRITERIA, NUMBER_CRITERIA, SURVIVAL_CRITERIA
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.logrank import SurvivalCriterion
-from dforest.core.search.oblique import SCALINGS, WEIGHTS
+from dforest.core.search.projections import SCALINGS, WEIGHTS
 from dforest.core.search.splitter import Splitter
 from dforest.estimators.constraints import Names, SubclassOf
 from dforest.estimators.entries import COLUMNS, COMPUTATION, ENSEMBLE, ESTIMATES, ROWS, SHAPE, SPLITS, Parameter
@@ -257,7 +257,7 @@ PARAMETERS = (
         [StrOptions({"axis_aligned", "oblique"})],
         """What the splits of trees compare with thresholds. "axis_aligned" means single features. "oblique" means weighted sums
         of a few features too, which are drawn at random at each node; categorical features are tested by themselves alone.
-        The next four parameters say which sums are tried: see `dforest.splitter.ObliqueSplitter`.""",
+        The next five parameters say which sums are tried: see `dforest.splitter.ObliqueSplitter`.""",
         of=CLASSIFIERS | REGRESSORS,
         group=SPLITS,
     ),
@@ -300,6 +300,18 @@ PARAMETERS = (
         """What features are divided by before they are added up by ``split_axis="oblique"``: "min_max" means the range of their
         finite values in the node, and "standard" their standard deviation there. None means that they are added up as they
         are.""",
+        of=CLASSIFIERS | REGRESSORS,
+        group=SPLITS,
+    ),
+    Parameter(
+        "projections",
+        "array-like or sparse matrix of shape (n, n_features)",
+        None,
+        ["array-like", "sparse matrix", None],
+        """The sums that nodes may try with ``split_axis="oblique"``, in place of random ones: each row holds the weights of the
+        features in one, which are taken as they are. Two at least are not 0; those of categorical features are. A node tries
+        `n_projections` rows, drawn at random, and `max_features` features by themselves. `dforest.splitter.patch_projections`
+        draws patches of images and windows of series. None means random sums.""",
         of=CLASSIFIERS | REGRESSORS,
         group=SPLITS,
     ),

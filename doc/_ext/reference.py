@@ -86,7 +86,7 @@ _ABOUT = {
     "guide_importances": "ImportanceDisplay PartialDependenceDisplay corrected_importance importance_pvalues "
     "importance_permutation_test",
     "guide_oob": "OutOfBagCurveDisplay",
-    "guide_oblique": "splitter.ObliqueSplitter",
+    "guide_oblique": "splitter.ObliqueSplitter splitter.patch_projections",
     "guide_methods": "splitter.HistSplitter splitter.RandomHistSplitter splitter.DenseSplitter splitter.RandomDenseSplitter",
     "guide_columns": "errors.UnseenLabelsWarning",
     "guide_tables": "check_table inspection.table.finding.TableFindings inspection.table.finding.Finding",

@@ -35,6 +35,11 @@ def problems(draw):
         "projection_weights": draw(st.sampled_from(["binary", "continuous", "integer", "power_of_two"])),
         "projection_scaling": draw(st.sampled_from([None, "min_max", "standard"])),
     }
+    if p > 1 and draw(st.sampled_from([True, False, False])):
+        given = rng.integers(-2, 3, (draw(st.integers(1, 9)), p)) * rng.choice([1.0, 0.3, 1e-5])
+        given[np.arange(len(given)), rng.integers(1, p, len(given))] = 1.0  # so that two at least are not 0
+        given[:, 0] = -0.7
+        oblique = {"n_projections": oblique["n_projections"], "projections": given}
     parameters = {
         "method": draw(st.sampled_from(["hist", "dense"])),
         "max_bins": draw(st.sampled_from([5, 256])),

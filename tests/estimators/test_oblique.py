@@ -191,7 +191,7 @@ def test_what_is_refused_of_fitted_forests():
     model = RandomForestClassifier(2, split_axis="oblique", random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="tests of its own"):
         model.shap_values(X)
-    for convert in (model.to_onnx, model.to_c, model.to_treelite, model.to_shap, model.to_sklearn):
+    for convert in (model.to_onnx, model.to_treelite, model.to_shap, model.to_sklearn):
         with pytest.raises(ValueError, match="split_axis='oblique': tests add up several features"):
             convert()
     with pytest.raises(ValueError, match="goes on with trees that have tests by ObliqueSplitter"):

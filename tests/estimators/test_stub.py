@@ -49,7 +49,7 @@ PUBLIC = {
 NAMED = {
     "array-like": ["ArrayLike"], "boolean": ["bool"], "random_state": ["int", "np.random.RandomState", "None"],
     "verbose": ["int", "bool"], dict: ["Mapping[Any, Any]"], list: ["Sequence[Any]"], tuple: ["Sequence[Any]"], str: ["str"],
-    callable: ["Callable[..., Any]"], None: ["None"], np.random.Generator: ["np.random.Generator"],
+    callable: ["Callable[..., Any]"], "sparse matrix": ["Any"], None: ["None"], np.random.Generator: ["np.random.Generator"],
     **{kind: [name] for kind, name in PUBLIC.items()},
 }  # fmt: skip
 NUMBERS = {"Integral": "int", "Real": "float", "RealNotInt": "float"}

@@ -92,15 +92,18 @@ class NaiveOblique(PythonSplitter):
     """The twin of `dforest.splitter.ObliqueSplitter`."""
 
     def __init__(self, n_projections=None, projection_density=2.0, projection_weights="binary", projection_scaling="min_max",
-                 thresholds="best"):  # fmt: skip
+                 thresholds="best", projections=None):  # fmt: skip
         self.n_projections, self.projection_density = n_projections, projection_density
         self.projection_weights, self.projection_scaling, self.thresholds = projection_weights, projection_scaling, thresholds
+        self.projections = projections
 
     def find_split(self, node):
         X = node.X
         n_wanted = X.shape[1] if self.n_projections is None else self.n_projections
         if isinstance(n_wanted, float):
             n_wanted = math.ceil(X.shape[1] ** n_wanted)
+        if self.projections is not None:
+            return self.find_given(node, n_wanted if X.shape[1] > 1 else 0)
         turns = Turns([feature for feature in node.order.tolist() if varies(X[:, feature])])
         best, n_tried, n_drawn = None, 0, 0
         while n_tried < (n_wanted if X.shape[1] > 1 else 0):
@@ -125,6 +128,26 @@ class NaiveOblique(PythonSplitter):
                 break
             best = self.by_itself(node, column, best)
             turns.at += 1
+        return best
+
+    def find_given(self, node, n_wanted):
+        """The best test of single columns, as many as in trees of these, and of some rows of the matrix of projections."""
+        best, n_seen = None, 0
+        for column in node.order.tolist():
+            if n_seen >= self.max_features and best is not None:
+                break
+            if varies(node.X[:, column]):
+                best = self.by_itself(node, column, best)
+            n_seen += varies(node.X[:, column]) or not self.skip_constant_features
+        left = list(range(len(self.projections)))
+        for i in range(min(n_wanted, len(left))):
+            stream = Stream(node.seed, feature_key(node.key, i), PROJECTION)
+            at = i + stream.below(len(left) - i)
+            left[i], left[at] = left[at], left[i]
+            weights = self.projections[left[i]]
+            columns = np.flatnonzero(weights).tolist()
+            means = [mean_and_scale(node.X[:, column], node.counts, None)[0] for column in columns]
+            best = self.better(node, [*zip(columns, weights[columns].tolist(), means, strict=True)], stream, best)
         return best
 
     def by_itself(self, node, column, best):

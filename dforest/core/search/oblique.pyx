@@ -12,6 +12,9 @@ When all columns have had their turn, those of numbers that vary take another tu
 themselves, until there are enough projections. No projection goes on from one turn into the next. Where there are enough before
 the end of the first turn, it goes on with single columns until there are as many as in trees of these, and a cut is valid.
 
+Where a matrix of projections is given, the node draws from its rows, without replacement, and takes their weights as they are.
+Before that it tries single columns, as many as in trees of these.
+
 A missing value counts as the mean of its column over the node's draws in a projection. In a test of a single column it stays
 missing, as sums are that have no value because infinities cancel out; these go to the side on which they score more. Means and
 standard deviations are those of values that are rounded to one of 2**15 steps between the least and the greatest finite value of
@@ -29,18 +32,15 @@ References
 ----------
 T. M. Tomita et al., "Sparse Projection Oblique Randomer Forests", JMLR 21(104), 2020.
 """
-from math import ceil
-from numbers import Integral, Real
-
 from libc.float cimport DBL_MAX
-from libc.math cimport INFINITY, NAN, sqrt
+from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from dforest.core.data cimport DataView
 from dforest.core.search.criterion cimport Criterion
-from dforest.core.search.projection cimport ROWS, Extremes, Term, add_copy, add_up, take_column
+from dforest.core.search.projection cimport ROWS, Extremes, Spread, Term, add_copy, add_up, find_moments, take_column
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport CATEGORICAL, LeafRules, Node, Split, code_at, data_row, df_rows, value_at
 from dforest.rules.cut cimport df_category_goes_left
@@ -51,24 +51,16 @@ from dforest.rules.random cimport (
 
 import numpy as np
 
-WEIGHTS = "binary", "continuous", "integer", "power_of_two"
-SCALINGS = None, "min_max", "standard"
-MOST_PROJECTIONS = 2**31 - 1
-MOST_EXPONENT = 5.0
+from dforest.core.search.oblique_test import ObliqueTest
+from dforest.core.search.projections import (
+    SCALINGS, WEIGHTS, Projections, check_parameters, count_projections, term_counts,
+)
 
 cdef enum:
     COPIED_VALUES = 1 << 16        # at a time; two columns of a larger node
-    STEPS = 1 << 15                # of values whose mean is asked for
     LARGEST = 5                    # weight of those that are integers, and ...
     EXPONENT = 3                   # ... the largest exponent of those that are powers of two
     HEAD = 2                       # words of a payload before its terms
-
-cdef struct Spread:                # of a column of numbers in the node at hand
-    double mean                    # of the draws that have a finite value
-    double scale                   # what weights are divided by
-    const double* copy             # [records] NULL: there is none, or none any more
-    bint may_miss                  # some values are missing
-
 
 cdef int check_payload(const uint64_t* payload, Py_ssize_t n_words, const df_rows* X) except -1 nogil:
     """Raise ValueError unless a payload, which may come from a file, is about columns that rows of X have."""
@@ -89,52 +81,9 @@ cdef int check_payload(const uint64_t* payload, Py_ssize_t n_words, const df_row
     return 0
 
 
-def term_counts(Py_ssize_t n_columns, double density):
-    """How many columns projections have, and how often that number is not exceeded.
-
-    Parameters
-    ----------
-    n_columns : int
-        Number of columns of numbers.
-    density : float
-        How many of them a projection has on average.
-
-    Returns
-    -------
-    first : int
-        The least number with a chance worth mentioning; each of the following is one more.
-    cumulated : ndarray of shape (n,), dtype float64
-        Chances of at most these numbers, according to the binomial distribution; the last one is 1.
-    """
-    if density >= n_columns:
-        return n_columns, np.ones(1)
-    share = density / n_columns
-    mode = min(n_columns, int((n_columns + 1) * share))
-    down, up = [1.0], [1.0]                            # from the mode, whose chance is the largest
-    k, chance = mode, 1.0
-    while k > 0 and chance > 2.0**-60:
-        chance *= (k / (n_columns - k + 1)) * ((1.0 - share) / share)
-        down.append(chance)
-        k -= 1
-    first = k
-    k, chance = mode, 1.0
-    while k < n_columns and chance > 2.0**-60:
-        chance *= ((n_columns - k) / (k + 1)) * (share / (1.0 - share))
-        up.append(chance)
-        k += 1
-    chances = down[:0:-1] + up
-    sums = np.add.accumulate(chances)                  # one by one, in order
-    return first, sums / sums.max()
-
-
 def bytes_of_copies(Py_ssize_t n_records):
     """What the copies of columns take, given the records of the largest node: int."""
     return sizeof(double) * max(<Py_ssize_t> COPIED_VALUES, 2 * n_records)
-
-
-def terms_of(payload):
-    """The terms of a projection: ndarray of shape (n_terms, 3), with columns, weights, and what missing values count as."""
-    return payload[HEAD:].view(np.float64).reshape(-1, 3)
 
 
 cdef class ObliqueSplitter(Splitter):
@@ -160,6 +109,11 @@ cdef class ObliqueSplitter(Splitter):
         means that they are added up as they are.
     thresholds : {"best", "random"}, default="best"
         Whether all cuts of a projection are tried, or a single one, at a threshold drawn between its least and its greatest sum.
+    projections : array-like or sparse matrix of shape (n_matrix_rows, n_features), optional
+        Projections of your own: each row holds the weights of one, of which two at least are not 0, and those of categorical
+        columns are. A node tries `n_projections` rows, drawn at random, or all if there are not so many; the three parameters on
+        density, weights and scaling keep their defaults, and say nothing then. `dforest.splitter.patch_projections` draws
+        patches of images and windows of series. Kept as an object of its own kind.
 
     Examples
     --------
@@ -177,6 +131,13 @@ cdef class ObliqueSplitter(Splitter):
     cdef readonly object projection_weights
     cdef readonly object projection_scaling
     cdef readonly object thresholds
+    cdef readonly object projections                   # `Projections` or None
+    cdef const double* own_weights                     # of `projections`, ...
+    cdef const int* own_columns                        # ... their columns, ...
+    cdef const int64_t* own_starts                     # ... [n_own + 1] and where those of each begin
+    cdef Py_ssize_t n_own          # rows of `projections`; 0: none are given
+    cdef uint32_t* own_order       # [n_own] the numbers of these rows, ascending but while a node is at hand
+    cdef uint32_t* swapped         # [n_wanted] which places of these have been swapped
     cdef Py_ssize_t n_wanted       # projections of a node
     cdef Py_ssize_t n_tried        # projections of the node at hand
     cdef Py_ssize_t n_columns      # that count among its max_features
@@ -193,7 +154,7 @@ cdef class ObliqueSplitter(Splitter):
     cdef Py_ssize_t n_room         # values
     cdef Py_ssize_t n_copied       # values
     cdef Spread* spread            # [n_features] of the columns in `varying`
-    cdef Py_ssize_t* varying       # [n_features] columns of numbers that vary, as far as they are known
+    cdef Py_ssize_t* varying       # [n_features] columns of numbers that vary, or that given projections have, if known
     cdef Py_ssize_t n_varying
     cdef Py_ssize_t at             # how many of `varying` have had their turn, ...
     cdef bint is_first_turn        # ... which is the first
@@ -202,33 +163,22 @@ cdef class ObliqueSplitter(Splitter):
     cdef uint64_t* payload         # [words] of the best split so far, lent to the split at hand
     cdef Py_ssize_t n_payload_words
 
-    parameters = ("n_projections", "projection_density", "projection_weights", "projection_scaling", "thresholds")
+    parameters = ("n_projections", "projection_density", "projection_weights", "projection_scaling", "thresholds", "projections")
 
     def __cinit__(self, *args, **kwargs):
         self.has_own_tests = True
 
     def __init__(self, n_projections=None, projection_density=2.0, projection_weights="binary", projection_scaling="min_max",
-                 thresholds="best"):
-        if n_projections is not None and not (
-                isinstance(n_projections, Real) and not isinstance(n_projections, bool)
-                and 0 < n_projections <= (MOST_PROJECTIONS if isinstance(n_projections, Integral) else MOST_EXPONENT)):
-            raise ValueError(f"n_projections={n_projections!r}; allowed are None, integers from 1, and floats above 0 and up to "
-                             f"{MOST_EXPONENT}")
-        if not (isinstance(projection_density, Real) and not isinstance(projection_density, bool)
-                and 0 < projection_density < np.inf):
-            raise ValueError(f"projection_density={projection_density!r}; allowed are positive numbers")
-        for name, value, allowed in (("projection_weights", projection_weights, WEIGHTS),
-                                     ("projection_scaling", projection_scaling, SCALINGS),
-                                     ("thresholds", thresholds, ("best", "random"))):
-            if not (value is None or isinstance(value, str)) or value not in allowed:
-                raise ValueError(f"{name}={value!r}; allowed are {', '.join(map(repr, allowed))}")
+                 thresholds="best", projections=None):
+        check_parameters(n_projections, projection_density, projection_weights, projection_scaling, thresholds, projections)
+        self.projections = None if projections is None else Projections.read(projections)
         self.n_projections = n_projections
         self.projection_density = projection_density
         self.projection_weights = projection_weights
         self.projection_scaling = projection_scaling
         self.thresholds = thresholds
         self.weights = WEIGHTS.index(projection_weights)
-        self.scaling = SCALINGS.index(projection_scaling)
+        self.scaling = SCALINGS.index(projection_scaling) if projections is None else 0
         self.draws_thresholds = thresholds == "random"
         self.takes_keys = self.draws_thresholds        # it reads codes of categories alone
 
@@ -240,26 +190,22 @@ cdef class ObliqueSplitter(Splitter):
         free(self.varying)
         free(self.terms)
         free(self.payload)
-
-    def count_projections(self, Py_ssize_t n_numeric):
-        """How many projections a node is to have, given the number of columns of numbers: int."""
-        if self.n_projections is None:
-            return n_numeric
-        if isinstance(self.n_projections, Integral):
-            return int(self.n_projections)
-        return min(MOST_PROJECTIONS, ceil(n_numeric**self.n_projections))
+        free(self.own_order)
+        free(self.swapped)
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
         cdef Py_ssize_t j, n = data.n_features, n_words = 3 * n
         cdef const double[::1] cumulated
         Splitter.attach(self, data, criterion, n_records)
-        self.n_numeric = 0
+        self.n_numeric = self.n_varying = 0
         for j in range(n):
             if data.columns[j].kind == CATEGORICAL:
                 n_words = max(n_words, 2 + <Py_ssize_t> data.columns[j].n_codes // 64)
             else:
                 self.n_numeric += 1
-        self.n_wanted = self.count_projections(self.n_numeric) if self.n_numeric > 1 else 0
+        self.n_wanted = count_projections(self.n_projections, self.n_numeric) if self.n_numeric > 1 else 0
+        if self.projections is not None:
+            self.attach_projections()
         if self.n_numeric:
             self.fewest_terms, self.chances = term_counts(self.n_numeric, self.projection_density)
             cumulated = self.chances
@@ -268,13 +214,37 @@ cdef class ObliqueSplitter(Splitter):
         self.values = <double*> malloc(n_records * sizeof(double))
         self.n_room = self.tuning.get("copied_values", bytes_of_copies(n_records) // sizeof(double))
         self.copies = <double*> malloc((self.n_room + 1) * sizeof(double))
-        self.spread = <Spread*> malloc(n * sizeof(Spread))
+        self.spread = <Spread*> calloc(n, sizeof(Spread))
         self.varying = <Py_ssize_t*> malloc(n * sizeof(Py_ssize_t))
         self.terms = <Term*> malloc(n * sizeof(Term))
         self.payload = <uint64_t*> malloc((HEAD + n_words) * sizeof(uint64_t))
         if (self.rows == NULL or self.values == NULL or self.copies == NULL or self.spread == NULL or self.varying == NULL
                 or self.terms == NULL or self.payload == NULL):
             raise MemoryError()
+        return 0
+
+    cdef int attach_projections(self) except -1:
+        """Have the rows of `projections` at hand. Raises ValueError unless they fit the data."""
+        cdef const double[::1] weights = self.projections.values
+        cdef const int[::1] columns = self.projections.columns
+        cdef const int64_t[::1] starts = self.projections.starts
+        cdef Py_ssize_t i
+        if self.projections.n_features != self.data.n_features:
+            raise ValueError(f"projections has {self.projections.n_features} columns, and X has {self.data.n_features} features")
+        for i in range(columns.shape[0]):
+            if self.data.columns[columns[i]].kind == CATEGORICAL:
+                raise ValueError(f"projections has weights of feature {columns[i]}, which is categorical; allowed is 0")
+        self.own_weights = &weights[0]
+        self.own_columns = &columns[0]
+        self.own_starts = &starts[0]
+        self.n_own = starts.shape[0] - 1
+        self.n_wanted = min(self.n_wanted, self.n_own)
+        self.own_order = <uint32_t*> malloc(self.n_own * sizeof(uint32_t))
+        self.swapped = <uint32_t*> malloc((self.n_wanted + 1) * sizeof(uint32_t))
+        if self.own_order == NULL or self.swapped == NULL:
+            raise MemoryError()
+        for i in range(self.n_own):
+            self.own_order[i] = <uint32_t> i
         return 0
 
     cdef bint take(self, const Node* node, Py_ssize_t column, double* copy, Extremes* found) noexcept nogil:
@@ -287,7 +257,7 @@ cdef class ObliqueSplitter(Splitter):
         else:
             take_column(<const float*> X.x + column, X.stride // sizeof(float), self.rows, node.n, copy, found)
         varies = found.lowest < found.highest or 0 < found.n_missing < node.n
-        if varies and (found.lowest < -DBL_MAX or found.highest > DBL_MAX):
+        if found.lowest < -DBL_MAX or found.highest > DBL_MAX:
             found.lowest = INFINITY
             found.highest = -INFINITY
             for i in range(node.n):
@@ -306,18 +276,24 @@ cdef class ObliqueSplitter(Splitter):
         for k in range(n_terms):
             if terms[k].if_missing != terms[k].if_missing:
                 self.take(node, <Py_ssize_t> terms[k].column, self.values, &found)
-                self.find_moments(node, self.values, &found, &spread)
+                find_moments(node, self.values, &found, self.scaling == 2, &spread)
                 terms[k].if_missing = spread.mean
 
     cdef bint find_spread(self, const Node* node, Py_ssize_t column) noexcept nogil:
-        """Copy a column of numbers, if there is room, set its spread, and return whether it varies in the node."""
+        """Copy a column of numbers, if there is room, set its spread, and return whether it varies in the node.
+
+        Of a column that does not, that is done for given projections alone, which may have it.
+        """
         cdef Spread* spread = &self.spread[column]
         cdef bint is_kept = self.n_copied + node.n <= self.n_room
         cdef double* copy = self.copies + self.n_copied if is_kept else self.values    # which the projection does not need yet
         cdef Extremes found
         cdef bint varies = self.take(node, column, copy, &found)
-        if not varies:
+        if not varies and self.n_own == 0:
             return False
+        self.varying[self.n_varying] = column
+        self.n_varying += 1
+        spread.is_known = True
         self.n_copied += node.n if is_kept else 0
         spread.copy = copy if is_kept else NULL
         spread.may_miss = found.n_missing > 0
@@ -326,29 +302,8 @@ cdef class ObliqueSplitter(Splitter):
         if self.scaling == 1 and 0.0 < found.highest - found.lowest <= DBL_MAX:
             spread.scale = found.highest - found.lowest
         if spread.may_miss or self.scaling == 2:
-            self.find_moments(node, copy, &found, spread)
-        return True
-
-    cdef void find_moments(self, const Node* node, const double* copy, const Extremes* found, Spread* spread) noexcept nogil:
-        """Set the mean of a column, and its scale if that is the standard deviation."""
-        cdef double half_range = 0.5 * found.highest - 0.5 * found.lowest, mean, variance
-        cdef int64_t n = 0, sum = 0, squares = 0, step, count
-        cdef Py_ssize_t i
-        if not half_range > 0.0:                       # there is a single finite value, or none, or values are hardly different
-            spread.mean = found.lowest + 0.0 if found.lowest <= found.highest else NAN     # 0.0 for -0.0
-            return
-        for i in range(node.n):
-            if -DBL_MAX <= copy[i] <= DBL_MAX:
-                count = node.records[i].count
-                step = <int64_t> ((0.5 * copy[i] - 0.5 * found.lowest) / half_range * STEPS + 0.5)
-                n += count
-                sum += count * step
-                squares += count * step * step
-        mean = <double> sum / <double> n
-        spread.mean = found.lowest * (1.0 - mean / STEPS) + found.highest * (mean / STEPS) + 0.0
-        variance = <double> squares / <double> n - mean * mean
-        if self.scaling == 2 and 0.0 < variance and 2.0 * half_range <= DBL_MAX:
-            spread.scale = 2.0 * half_range * sqrt(variance) / STEPS
+            find_moments(node, copy, &found, self.scaling == 2, spread)
+        return varies
 
     cdef Py_ssize_t next_column(self, const Node* node, df_stream* stream, Split* best) except? -2 nogil:
         """The next column of numbers that varies; -1: the turn has ended. Categorical columns before it are tried."""
@@ -370,8 +325,6 @@ cdef class ObliqueSplitter(Splitter):
                 self.n_columns -= skips
                 self.push_constant(column, node.depth)
                 continue
-            self.varying[self.n_varying] = column
-            self.n_varying += 1
             self.try_column(node, column, best)
             return column
         if self.is_first_turn or self.at == self.n_varying:
@@ -458,10 +411,7 @@ cdef class ObliqueSplitter(Splitter):
         while cumulated != NULL and u >= cumulated[0]:
             n_wanted += 1
             cumulated += 1
-        if self.n_copied + n_wanted * node.n > self.n_room:    # what has had its turn makes room
-            self.n_copied = 0
-            for k in range(self.n_varying):
-                self.spread[self.varying[k]].copy = NULL
+        self.make_room(n_wanted * node.n)
         while self.n_terms < max(2, n_wanted):
             column = self.next_column(node, stream, best)
             if column < 0:
@@ -472,6 +422,54 @@ cdef class ObliqueSplitter(Splitter):
             column = <Py_ssize_t> self.terms[k].column
             self.terms[k].weight = self.draw_weight(stream) / self.spread[column].scale
             self.terms[k].if_missing = self.spread[column].mean
+        return 0
+
+    cdef void make_room(self, Py_ssize_t n_values) noexcept nogil:
+        """Forget all copies, of columns that have had their turn, if there is no room for more values."""
+        cdef Py_ssize_t k
+        if self.n_copied + n_values > self.n_room:
+            self.n_copied = 0
+            for k in range(self.n_varying):
+                self.spread[self.varying[k]].copy = NULL
+
+    cdef void draw_own(self, const Node* node, df_stream* stream) noexcept nogil:
+        """Set `terms` to a row of the given projections that the node has not had yet."""
+        cdef Py_ssize_t i = self.n_tried, other = i + df_below(stream, <uint32_t> (self.n_own - i)), k, column, first
+        cdef uint32_t row = self.own_order[other]
+        self.own_order[other] = self.own_order[i]
+        self.own_order[i] = row
+        self.swapped[i] = <uint32_t> other
+        first = self.own_starts[row]
+        self.n_terms = self.own_starts[row + 1] - first
+        self.make_room(self.n_terms * node.n)
+        for k in range(self.n_terms):
+            column = self.own_columns[first + k]
+            if not self.spread[column].is_known:
+                self.find_spread(node, column)
+            self.terms[k].column = <double> column
+            self.terms[k].weight = self.own_weights[first + k]
+            self.terms[k].if_missing = self.spread[column].mean
+
+    cdef void put_back_own(self) noexcept nogil:
+        """Bring the rows of the given projections into their order again."""
+        cdef Py_ssize_t i = self.n_tried
+        cdef uint32_t row
+        while i > 0:
+            i -= 1
+            row = self.own_order[self.swapped[i]]
+            self.own_order[self.swapped[i]] = self.own_order[i]
+            self.own_order[i] = row
+
+    cdef int try_own(self, const Node* node, Split* best) except -1 nogil:
+        """Try given projections."""
+        cdef df_stream stream
+        self.n_tried = 0
+        while self.n_tried < self.n_wanted:
+            df_stream_open(&stream, self.seed, df_feature_key(node.key, self.n_tried), DF_PROJECTION)
+            self.draw_own(node, &stream)
+            self.n_tried += 1
+            self.try_projection(node, &stream, best)
+        self.put_back_own()
         return 0
 
     cdef int try_projection(self, const Node* node, df_stream* stream, Split* best) except -1 nogil:
@@ -524,11 +522,13 @@ cdef class ObliqueSplitter(Splitter):
         self.cuts.open_node(node)
         for i in range(node.n):
             self.rows[i] = data_row(node.rows, node.records[i].row)
+        for i in range(self.n_varying):
+            self.spread[self.varying[i]].is_known = False
         self.n_tried = self.n_varying = self.n_copied = self.at = self.n_terms = 0
         self.n_columns = -self.order.n_first           # which come beside max_features others
         self.is_first_turn = True
         self.order.open(self.seed, node.key)
-        while self.n_tried < self.n_wanted:
+        while self.n_own == 0 and self.n_tried < self.n_wanted:
             df_stream_open(&stream, self.seed, df_feature_key(node.key, n_drawn), DF_PROJECTION)
             n_drawn += 1
             self.draw_projection(node, &stream, out)
@@ -542,6 +542,8 @@ cdef class ObliqueSplitter(Splitter):
         while self.is_first_turn and self.next_column(node, &stream, out) >= 0:
             pass
         self.order.close()
+        if self.n_own > 0:
+            self.try_own(node, out)
         if out.feature >= 0:
             self.find_means(node)
             (<double*> self.payload)[1] = 1.0 if out.missing_left else 0.0
@@ -579,20 +581,9 @@ cdef class ObliqueSplitter(Splitter):
 
     def used_features(self, payload):
         """The columns of a test, with equal shares."""
-        if payload[:1].view(np.float64)[0] != payload[:1].view(np.float64)[0]:
-            return payload[HEAD:HEAD + 1].view(np.float64).astype(np.int64), np.ones(1)
-        terms = terms_of(payload)
-        return terms[:, 0].astype(np.int64), np.full(len(terms), 1.0 / len(terms))
+        columns = ObliqueTest.read(payload).columns
+        return columns, np.full(len(columns), 1.0 / len(columns))
 
     def describe(self, payload, names):
         """A test as text, such as "-0.5 a + 2 b <= 0.25"; None for a categorical column."""
-        threshold, missing_left = payload[:HEAD].view(np.float64)
-        if threshold != threshold:
-            return None
-        terms = terms_of(payload)
-        if len(terms) == 1:
-            text = names[int(terms[0, 0])]
-        else:
-            text = " ".join(f"{'-' if weight < 0 else '+'} {abs(weight):.3g} {names[int(column)]}" for column, weight, _ in terms)
-            text = text[2:] if text[0] == "+" else "-" + text[2:]
-        return f"{text} <= {threshold:.3g}" + (" or missing" if missing_left else "")
+        return ObliqueTest.read(payload).describe(names)

@@ -80,6 +80,7 @@ class TreeEstimator(TreeModel):
     projection_density = 2.0
     projection_weights = "binary"
     projection_scaling = "min_max"
+    projections = None
     regularization_factor = 1.0
     regularization_use_depth = False
     honest = False
@@ -135,6 +136,11 @@ class TreeEstimator(TreeModel):
     def _made_splitter(self):
         """The `Splitter` that the parameters ask for."""
         splitter = instance_of(Splitter, "splitter", self.splitter)
+        if self.projections is not None and self.split_axis != "oblique":
+            raise ValueError(
+                f'projections is given with split_axis={self.split_axis!r}, whose splits are of single features; allowed is '
+                'split_axis="oblique"'
+            )
         if not isinstance(splitter, str):
             if self.split_axis == "oblique":
                 raise ValueError(

@@ -19,11 +19,19 @@ from sklearn.base import is_classifier
 from dforest.errors import ConversionError
 from dforest.estimators.data.labels import labels_of
 from dforest.estimators.data.outputs import classes_of, prediction_columns
+from dforest.interchange.conversion.c_tests import (
+    IS_IN_SET,
+    SET_TEST,
+    SETS,
+    SUM_TEST,
+    WEIGHTED,
+    WEIGHTED_SUM,
+    NodeTests,
+)
 from dforest.interchange.conversion.columns import check_own_tests, class_labels, coded_labels, probes_of
 from dforest.interchange.conversion.links import embeds, finds_outliers, link_of, meaning, rounding, scores_of, values_of
 from dforest.interchange.conversion.probes import check_same
 
-_MISSING_LEFT, _SET, _LEAF = 1, 2, 4  # bits of a node's kind
 _PER_LINE = 8  # numbers of a table
 _LABEL = {"text": ("const char *label", "const char *const *labels"), "number": ("double label", "const double *labels")}
 
@@ -40,7 +48,7 @@ _ROUNDED = (
 _CODED = "Labels of COLUMNS are passed as what FUNCTION makes of them: a code, or NAN for a label that was not there in training."
 _NODES = """
 /* A test, or a leaf. A row whose value of the feature is at most `threshold` goes to the next node, another one to the node
- * `link`; `kind` says where a missing value goes.SETS Of a leaf, `link` is LINKED. */
+ * `link`; `kind` says where a missing value goes.OTHERS Of a leaf, `link` is LINKED. */
 typedef struct {
     FLOAT threshold;
     uint32_t link;
@@ -48,20 +56,7 @@ typedef struct {
     uint8_t kind;
 } model_node;
 
-enum { model_missing_left = 1, model_set = 2, model_leaf = 4 };
-"""
-_SETS = """ A test of categories has a set, at the place `threshold` of model_sets; categories in
- * it go to the side where missing ones don't."""
-_IS_IN_SET = """
-/* Whether a category is in a set: its number of words, and then the words, with a bit for each category. */
-static int model_is_in_set(const uint32_t *set, double code)
-{
-    uint32_t number;
-    if (!(code >= 0.0 && code < 65536.0))
-        return 0;
-    number = (uint32_t)code;
-    return number / 32 < set[0] && (set[1 + number / 32] >> number % 32 & 1);
-}
+enum { model_missing_left = 1, model_set = 2, model_leaf = 4, model_sum = 8 };
 """
 _LEAF_OF = """
 /* The leaf that a row reaches from a root. */
@@ -75,10 +70,6 @@ TEST        at = left ? at + 1 : node->link;
     }
     return at;
 }
-"""
-_SET_TEST = """\
-        if (node->kind & model_set)
-            left = model_is_in_set(model_sets + (uint32_t)node->threshold, value) != (node->kind & model_missing_left);
 """
 _SUMS = """
 /* The KIND: what leaves add, in the order of the trees. */
@@ -281,7 +272,7 @@ def to_c(estimator, path, prefix, verify):
     """What `dforest.estimators.conversion.to_c` returns for a fitted estimator."""
     if not (isinstance(prefix, str) and re.fullmatch(r"[A-Za-z]\w*", prefix, re.ASCII)):
         raise ValueError(f"prefix={prefix!r}; allowed are names of C that begin with a letter, such as 'forest'")
-    check_own_tests(estimator, "C code", takes_lines=True)
+    check_own_tests(estimator, "C code", takes_lines=True, takes_sums=True)
     source = _Source(estimator, prefix)
     code = "".join(source.parts())
     if verify:
@@ -405,17 +396,11 @@ class _Source:
                 )
 
     def nodes(self):
-        """The nodes, the sets of their tests, and how a row goes down."""
+        """The nodes, the sets and the sums of their tests, and how a row goes down."""
         forest = self.forest
-        feature, is_leaf, first = forest.feature, forest.feature < 0, forest.node_offsets[:-1]
-        has_set = ~is_leaf & (forest.n_categories[feature] > 0)
-        words, place_of, places = [], {}, np.zeros(len(feature), np.int64)
-        for node in np.flatnonzero(has_set):
-            own = np.trim_zeros(forest.payload_of(node).astype("<u8").view("<u4"), "b").tolist()
-            places[node] = place_of.setdefault(tuple(own), len(words))
-            if places[node] == len(words):
-                words += [len(own), *own]
-        threshold = np.where(is_leaf, 0.0, np.where(has_set, places, forest.threshold.astype(np.float64)))
+        is_leaf, first = forest.feature < 0, forest.node_offsets[:-1]
+        tests = NodeTests(forest)
+        threshold = tests.threshold
         with np.errstate(over="ignore"):
             is_float = (threshold.astype(np.float32) == threshold).all()
         link = np.repeat(first, np.diff(forest.node_offsets)) + forest.link
@@ -423,20 +408,21 @@ class _Source:
         columns = (
             _literals(threshold.astype(np.float32) if is_float else threshold),
             link.tolist(),
-            np.where(is_leaf, 0, feature).tolist(),
-            np.where(is_leaf, _LEAF, _MISSING_LEFT * forest.missing_left + _SET * has_set).tolist(),
+            np.where(is_leaf, 0, forest.feature).tolist(),
+            tests.kind.tolist(),
         )
         linked = "its column" if embeds(self.estimator) else "the row of model_values that it adds"
         integer = "uint16_t" if forest.n_features <= 2**16 else "uint32_t"
-        yield self.filled(
-            _NODES, FLOAT="float" if is_float else "double", INTEGER=integer, SETS=_SETS if words else "", LINKED=linked
-        )
-        yield self.filled(f"\nstatic const model_node model_nodes[{len(feature)}] = {{\n")
+        others = SETS * bool(tests.sets) + WEIGHTED * bool(tests.weights)
+        yield self.filled(_NODES, FLOAT="float" if is_float else "double", INTEGER=integer, OTHERS=others, LINKED=linked)
+        yield self.filled(f"\nstatic const model_node model_nodes[{len(threshold)}] = {{\n")
         yield "".join(f"    {{{value}, {to}, {j}, {kind}}},\n" for value, to, j, kind in zip(*columns, strict=True)) + "};\n"
         yield self.table("const uint32_t", "model_roots", map(str, first.tolist()))
-        if words:
-            yield self.table("const uint32_t", "model_sets", map(hex, words)) + self.filled(_IS_IN_SET)
-        yield self.filled(_LEAF_OF, TEST=_SET_TEST if words else "")
+        if tests.sets:
+            yield self.table("const uint32_t", "model_sets", map(hex, tests.sets)) + self.filled(IS_IN_SET)
+        if tests.weights:
+            yield self.table("const double", "model_weights", _literals(np.array(tests.weights))) + self.filled(WEIGHTED_SUM)
+        yield self.filled(_LEAF_OF, TEST=SET_TEST * bool(tests.sets) + SUM_TEST * bool(tests.weights))
 
     def sums(self):
         """The values of leaves, and how they are added up."""
@@ -525,7 +511,7 @@ def _literals(array):
         return ["INT64_MIN" if number == np.iinfo(np.int64).min else str(number) for number in array.tolist()]
     suffix = "f" if array.dtype == np.float32 else ""
     return [
-        text.replace("inf", "INFINITY") if text.endswith("inf") else text + suffix
+        text.replace("inf", "INFINITY").replace("nan", "NAN") if text.endswith(("inf", "nan")) else text + suffix
         for text in (array.astype(str) if suffix else map(repr, array.tolist()))
     ]
 

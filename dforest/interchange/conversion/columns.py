@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 
+from dforest.interchange.conversion.oblique import is_oblique
 from dforest.interchange.conversion.probes import probe_rows
 
 _ENCODE = (
@@ -31,14 +32,19 @@ def check_numbers_alone(estimator, library):
             raise ValueError(f"column {name!r} holds {kind}, and {library}'s trees only take numbers; {_ENCODE}")
 
 
-def check_own_tests(estimator, library, takes_lines=False):
-    """Raise ValueError if a splitter makes tests of its own, or if leaves are linear, unless the library takes such."""
+def check_own_tests(estimator, library, takes_lines=False, takes_sums=False):
+    """Raise ValueError if a splitter makes tests of its own, or if leaves are linear, unless the library takes such.
+
+    takes_sums : tests of oblique trees are allowed
+    """
     if estimator.forest_.objective.line_tables and not takes_lines:
         raise ValueError(
             f'leaf_model="linear": leaves add linear functions of features, and those of {library}\'s trees add numbers; allowed '
             'are leaf_model="constant", and to_c'
         )
     splitter = estimator.forest_.splitter
+    if takes_sums and is_oblique(estimator.forest_):
+        return
     for name, allowed in (("extension_level", 0), ("split_axis", "axis_aligned")):
         value = getattr(estimator, name, allowed)
         if splitter is not None and value != allowed:

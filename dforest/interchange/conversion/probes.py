@@ -8,8 +8,10 @@ threshold, the next number below or above that, or missing; or a category on eit
 import numpy as np
 
 from dforest.errors import ConversionError
+from dforest.interchange.conversion.oblique import is_oblique, rows_at_tests
 
 MAX_NODES = 2000  # of a forest, that are probed
+_MAX_OBLIQUE = 500  # of an oblique one, of which a row that reaches a node takes longer to find
 _MAX_VALUES = 1 << 23  # of the rows of these nodes: of more columns, fewer nodes are probed
 
 _AT_BOUND = 0.3  # the probability that a value lies at the lower end of its box, and as much for the upper end
@@ -35,7 +37,7 @@ def probe_rows(forest, dtype, missing=True, infinite=False, n_nodes=MAX_NODES, s
     Parameters
     ----------
     forest : Forest
-        Whose tests are no splitter's own.
+        Whose tests are no splitter's own, but for those of oblique trees.
     dtype : type
         ``np.float32`` or ``np.float64``: of the rows, and of the numbers that are next to a threshold.
     missing : bool
@@ -43,7 +45,8 @@ def probe_rows(forest, dtype, missing=True, infinite=False, n_nodes=MAX_NODES, s
     infinite : bool
         Whether rows may have infinite values.
     n_nodes : int
-        At most how many nodes are probed; fewer of more than 4,194 columns. If more have tests, so many of them are drawn.
+        At most how many nodes are probed; fewer of more than 4,194 columns, and of an oblique forest. If more have tests, so many
+        of them are drawn.
     seed : int
         Which nodes are drawn, and the values of other features, follow from it.
 
@@ -55,13 +58,14 @@ def probe_rows(forest, dtype, missing=True, infinite=False, n_nodes=MAX_NODES, s
     """
     rng = np.random.default_rng(seed)
     nodes, n_nodes = np.flatnonzero(forest.feature >= 0), min(n_nodes, max(1, _MAX_VALUES // forest.n_features))
+    rows_of = rows_at_tests if is_oblique(forest) else _rows_of_tree
+    n_nodes = min(n_nodes, _MAX_OBLIQUE) if is_oblique(forest) else n_nodes
     if len(nodes) > n_nodes:
         nodes = np.sort(rng.choice(nodes, n_nodes, replace=False))
     tree = np.searchsorted(forest.node_offsets, nodes, "right") - 1
     parts = [np.zeros((1, forest.n_features), dtype)]
     for t in np.unique(tree):
-        one = forest.tree(t)
-        parts.append(_rows_of_tree(one, nodes[tree == t] - forest.node_offsets[t], dtype, missing, infinite, rng))
+        parts.append(rows_of(forest.tree(t), nodes[tree == t] - forest.node_offsets[t], dtype, missing, infinite, rng))
     return np.concatenate(parts[::-1])
 
 

@@ -35,6 +35,7 @@ _RECORDS = {
         "MultiOutputSumObjective NumberObjective PathObjective SumObjective SurvivalObjective UpliftObjective"
     ),
     "dforest.core.sampling": "AllRows Bootstrap DrawnElsewhere Subsample WithLabelOrder",
+    "dforest.core.search.projections": "Projections",
     "dforest.core.sparse_rows": "SparseRows",
     "dforest.engines.fit_report": "FitReport",
     "dforest.engines.rows": "RowShare",
@@ -129,6 +130,7 @@ class ValueReader:
             "scalar": self._scalar,
             "scorer": _scorer,
             "set": lambda content: set(self._items(content)),
+            "sparse": self._sparse,
             "texts": _texts,
             "times": self._times,
             "tuple": lambda content: tuple(self._items(content)),
@@ -194,6 +196,12 @@ class ValueReader:
     def _partial(self, content):
         (function, *arguments), keywords = self._items(content)
         return partial(function, *arguments, **keywords)
+
+    def _sparse(self, content):
+        values, columns, starts, shape = self._items(content)
+        matrix = import_module("scipy.sparse").csr_array((values, columns, starts), shape=tuple(shape))
+        matrix.check_format()
+        return matrix
 
     def _scalar(self, content):
         array = self.read(content)

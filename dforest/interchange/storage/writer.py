@@ -4,6 +4,7 @@ import inspect
 import math
 from dataclasses import fields, is_dataclass
 from functools import partial
+from importlib import import_module
 
 import numpy as np
 import sklearn.metrics
@@ -118,6 +119,10 @@ class ValueWriter:
         if isinstance(value, partial):
             parts = [value.func, *value.args], value.keywords
             return {"partial": [self.write(part, name) for part in parts]}
+        if import_module("scipy.sparse").issparse(value):
+            rows = value.tocsr()
+            parts = rows.data, rows.indices, rows.indptr, list(map(int, rows.shape))
+            return {"sparse": [self.write(part, f"{name}.{i}") for i, part in enumerate(parts)]}
         if inspect.isfunction(value) and metrics().get(value.__name__) is value:
             return {"metric": value.__name__}
         if callable(value) and hasattr(value, "__qualname__"):
