@@ -12,7 +12,8 @@ from dforest.rules.boost cimport (
     DF_GRADIENT_BITS, DF_LEAF_TAIL_BITS, DF_SPILL, DF_TAIL_BITS, DF_WEIGHTED_SPILL, df_absolute_gain, df_between_values,
     df_boost_limits, df_boost_limits_of, df_both_gradient_sums, df_choose_packing, df_ends_at_quantile, df_gain_of_score,
     df_gains_enough, df_gradient_exponent, df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_far_below, df_is_light,
-    df_limited_value, df_newton_value, df_packing, df_reaches_quantile, df_takes_times, df_unit_of_scores, df_value_limits, df_value_limits_of,
+    df_limited_value, df_newton_value, df_packing, df_reaches_quantile, df_takes_times, df_unit_of_scores, df_value_limits,
+    df_value_limits_of,
 )
 from dforest.rules.bounds cimport df_bounds, df_child_bounds, df_clip, df_midpoint_prediction
 from dforest.rules.ordered_keys cimport df_ordered_key64, df_value64

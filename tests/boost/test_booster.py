@@ -324,7 +324,7 @@ def test_models_of_several_outputs_are_those_of_the_twin(loss, seed, is_constrai
 def test_models_of_rows_drawn_by_chance_are_those_of_the_twin(loss, seed):
     problem = random_problem([700 + seed, LOSSES[loss].number], loss)
     rng, n = np.random.default_rng(seed), len(problem.y)
-    problem.parameters.update({"by_chance": True, "n_drawn": max(1, int(n * rng.choice([0.1, 0.5, 0.9])))})
+    problem.parameters.update({"by_chance": True, "n_drawn": max(1, int(n * rng.choice([0.01, 0.1, 0.5, 0.9])))})
     if seed == 0:
         problem.parameters["sample_weight"] = weights_of_many_magnitudes(rng, np.nan_to_num(problem.X[:, 0]))
     assert_equal_models(problem)

@@ -75,7 +75,7 @@ def test_random_models_are_those_of_the_twin(seed, loss, n_terms, l2, extreme, s
     """Whatever the units of features; infinite values are none that a line looks at."""
     problem = random_problem(seed, loss)
     problem.parameters.update(OF_STEPS | {"one_tree": False if loss == "multinomial" else None})
-    if by_chance and problem.parameters["n_drawn"] is not None and problem.parameters["sample_weight"] is None:
+    if by_chance and problem.parameters["n_drawn"] is not None:
         problem.parameters["by_chance"] = True
     rng = np.random.default_rng(seed)
     is_number = np.array(problem.parameters["n_categories"]) == 0

@@ -36,5 +36,6 @@ cdef class RowChances:
     cdef void rows_of_part(self, int64_t item, int64_t* begin, int64_t* end) noexcept nogil
     cdef void weigh_part(self, int64_t item) noexcept nogil
     cdef void count_part(self, int64_t item) noexcept nogil
+    cdef void divide(self, int64_t row) noexcept nogil
     cdef void draw_block(self, int64_t item) noexcept nogil
     cdef void place_block(self, int64_t item) noexcept nogil

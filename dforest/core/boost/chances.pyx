@@ -112,6 +112,7 @@ cdef class RowChances:
                 if self.importance[i] > self.importance[top]:
                     top = i
             self.is_drawn[top] = True
+            self.divide(top)
             for i in range(top // DF_BLOCK + 1, self.n_blocks):
                 self.of_block[i] = 1
             self.n_drawn, self.total_weight = 1, 1 if times == NULL else times[top]
@@ -160,10 +161,7 @@ cdef class RowChances:
     cdef void draw_block(self, int64_t item) noexcept nogil:
         """Draw rows of a block, and divide their derivatives by their chances."""
         cdef int64_t begin = item * DF_BLOCK, n = rows_of_block(self.n_rows, item), i, n_drawn = 0, total = 0
-        cdef double inverse
-        cdef double* own
         cdef df_stream stream
-        cdef int k
         df_stream_open(&stream, self.seed, item, DF_CHANCE)
         for i in range(begin, begin + n):
             self.is_drawn[i] = df_is_drawn(df_next(&stream), self.importance[i], self.of_certain)
@@ -171,12 +169,18 @@ cdef class RowChances:
                 continue
             n_drawn += 1
             total += 1 if self.times == NULL else self.times[i]
-            inverse = df_inverse_chance(self.importance[i], self.of_certain)
-            for k in range(self.n_sums):
-                own = self.kept + 2 * (k * self.n_rows + i)
-                own[0] *= inverse
-                own[1] *= inverse
+            self.divide(i)
         self.of_block[item], self.weight_of_block[item] = n_drawn, total
+
+    cdef void divide(self, int64_t row) noexcept nogil:
+        """Divide the derivatives of a drawn row by its chance."""
+        cdef double inverse = df_inverse_chance(self.importance[row], self.of_certain)
+        cdef double* own
+        cdef int k
+        for k in range(self.n_sums):
+            own = self.kept + 2 * (k * self.n_rows + row)
+            own[0] *= inverse
+            own[1] *= inverse
 
     cdef void place_block(self, int64_t item) noexcept nogil:
         """List the rows of a block: those that are drawn, and, behind those of all blocks, the others."""
