@@ -314,8 +314,12 @@ def boosting_memory(problem, n_trees, n_threads, n_leaves, scores=0):
     if is_listed.any():
         rows += 4 * int(n_stored[is_listed].sum()) + 8 * n_rows
         n_entries += int(n_codes[is_listed].sum())
-    has_hessian = problem.weight is not None or not facts.has_constant_hessian
-    of_row = 8 * n_sums + (8 if has_hessian else 4) * n_sums + (8 * n_outputs if n_outputs > 1 else 0)
+    n_directions, n_columns_of_y = problem.loss.n_directions, problem.y.size // max(1, n_rows)
+    has_hessian = problem.weight is not None or problem.by_chance or not facts.has_constant_hessian
+    of_row = 8 * n_sums + (8 if has_hessian else 4) * n_sums + (8 * n_columns_of_y if n_columns_of_y > 1 else 0)
+    of_row += 8 * n_columns_of_y * problem.loss.one_vs_rest + 8 * n_directions
+    if problem.by_chance:  # derivatives, and what rows are drawn by
+        of_row += 16 * n_sums + 13
     of_row += (4 + 8) * ((problem.weight is not None) + (facts.leaf == "relative"))
     if problem.n_drawn is not None:
         of_row += 4
@@ -330,17 +334,17 @@ def boosting_memory(problem, n_trees, n_threads, n_leaves, scores=0):
     most = int((np.minimum(n_stored, n_drawn) / n_codes).max(initial=0))  # rows of an entry, if codes are about equally frequent
     has_sums = most > _SPILL or problem.weight is not None and has_hessian
     n_large = min(n_open, 1 + n_drawn // max(1, most, _SPILL)) if has_sums else 0
-    words = 8 * n_entries * n_outputs
+    words = 8 * n_entries * (n_directions or n_outputs)
     histograms = words * (n_open + 2 * n_large) + words * n_threads * (1 + 3 * has_sums)
     grown = record("df_open_node").itemsize + record("df_boost_cut").itemsize + _GROWN
     bounded = _BOUNDED * (problem.constraints.directions is not None)
-    grown += n_outputs * (record("df_gradient_sums").itemsize + _GROWN_OUTPUT + bounded)
+    grown += (n_directions + n_outputs) * (record("df_gradient_sums").itemsize + _GROWN_OUTPUT + bounded)
     forest, moving = bytes_of_trees(problem, n_trees, n_leaves)
     return MemoryEstimate(
         codes=bytes_of_codes(columns),
         values=bytes_of_values(columns),
         rows=rows,
-        gradients=n_rows * of_row + of_drawn * n_drawn,
+        gradients=n_rows * of_row + of_drawn * (n_rows if problem.by_chance else n_drawn),
         histograms=histograms,
         tree=(2 * n_leaves - 1) * grown + 2 * _of_tree(problem, n_leaves),
         scores=scores,

@@ -100,7 +100,7 @@ class PartialDependenceDisplay:
 
 def _target(estimator, target):
     """(the number of the output to draw, the number of the average of that output's classes, what it is, or None)."""
-    n_outputs = estimator.forest_.objective.n_outputs
+    n_outputs = len(classes_of(estimator)) if is_classifier(estimator) else estimator.forest_.objective.n_outputs
     if not is_classifier(estimator):
         if n_outputs == 1 and target is not None:
             raise ValueError(f"target={target!r}; allowed for regression is None")

@@ -131,3 +131,24 @@ def test_a_loss_of_ones_own_in_one_tree():
     own = model(loss=Softmax()).fit(X, Y)
     assert own.n_trees_per_iteration_ == 1
     assert np.allclose(own.predict_proba(X), model().fit(X, Y).predict_proba(X), atol=1e-4)
+
+
+def test_a_loss_of_ones_own_knows_no_rest():
+    class Softmax(dforest.loss.PythonLoss):
+        def gradient_hessian(self, y_true, raw):
+            return raw, np.ones_like(raw)
+
+    with pytest.raises(ValueError, match='multi_class="one_vs_rest" with loss=.*asked about all 3 classes at once'):
+        model("one_vs_rest", loss=Softmax()).fit(X, Y)
+
+
+def test_partial_dependence_is_that_of_classes():
+    for way in ("multinomial", "one_tree", "one_vs_rest"):
+        fitted = model(way).fit(X, Y)
+        assert fitted.partial_dependence(X, [2], grid_resolution=5)["average"].shape == (3, 5)
+
+
+def test_a_warm_start_tells_the_way():
+    fitted = model("multinomial", warm_start=True).fit(X, Y)
+    with pytest.raises(ValueError, match="means multinomial in one tree, but warm_start=True goes on with trees grown by multi"):
+        fitted.set_params(multi_class="one_tree", max_iter=30).fit(X, Y)

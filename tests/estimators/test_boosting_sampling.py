@@ -164,7 +164,7 @@ def test_trees_begin_with_forced_splits():
     edges = np.unique(X[:, 4])
     assert abs(roots["threshold"].iloc[0] - edges[np.searchsorted(edges, 0.0)]) < np.diff(edges).max()
     right = [frame[(frame["tree"] == t)].set_index("node").loc[roots.loc[t, "right"]]["feature"] for t in range(20)]
-    assert right == [2] * 20
+    assert [int(feature) for feature in right] == [2] * 20
     other = model(forced_splits={"feature": 4, "threshold": 1e9}).fit(X, Y)  # which divides nothing
     assert np.array_equal(other.predict(X), model().fit(X, Y).predict(X))
 
@@ -186,3 +186,35 @@ def test_forced_splits_of_categories_are_refused():
     rows = np.column_stack([np.arange(len(X)) % 3, X])
     with pytest.raises(ValueError, match="tests the column 0, which has categories"):
         model(categorical_features=[0], forced_splits={"feature": 0, "threshold": 1.0}).fit(rows, Y)
+
+
+def test_forced_splits_are_between_numbers_though_values_are_missing():
+    """Whichever side missing values gain more on; cuts between numbers and missing values would gain most of all."""
+    rng = np.random.default_rng(0)
+    is_missing, x = rng.random(2_000) < 0.3, rng.standard_normal(2_000)
+    rows = np.column_stack([np.where(is_missing, np.nan, x), rng.standard_normal(2_000)])
+    x += rows[:, 1]
+    for sign in (-1, 1):
+        y = 5 * sign * is_missing + 0.3 * x
+        for target in (y, np.column_stack([y, -y])):
+            forced = {"feature": 0, "threshold": 0.0, "left": {"feature": 1, "threshold": 0.5}}
+            fitted = model(max_iter=1, max_leaf_nodes=4, forced_splits=forced).fit(rows, target).forest_
+            assert abs(fitted.threshold[0]) < 0.1 and fitted.missing_left[0] == (sign < 0)
+            assert fitted.feature[1] == 1
+
+
+def test_forced_splits_keep_to_interactions():
+    forced = {"feature": 0, "threshold": 0.0, "left": {"feature": 1, "threshold": 0.0}}
+    for interactions in ("no_interactions", [{0}, {1, 2}]):
+        with pytest.raises(ValueError, match=r"forced_splits\['left'\] has the columns \[0, 1\] tested on one path"):
+            model(forced_splits=forced, interaction_cst=interactions).fit(X, Y)
+    model(forced_splits=forced, interaction_cst=[{0, 1}]).fit(X, Y)
+    forced["left"] = forced
+    with pytest.raises(ValueError, match="forced_splits has more than 64 splits below each other"):
+        model(forced_splits=forced).fit(X, Y)
+
+
+def test_memory_knows_of_rows_drawn_by_chance():
+    rows, y = make_friedman1(5_000, random_state=0)
+    plain, drawn = (model(subsample=0.3, sampling=how).estimate_memory(rows, y).total for how in ("uniform", "mvs"))
+    assert drawn > plain + 29 * 5_000

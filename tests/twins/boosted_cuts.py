@@ -79,7 +79,7 @@ def best_cut(rows, columns, features, integers, limits, bounds, code_of=None):
     """The best cut of a node that gains something, or None. Of several outputs scores are added up.
 
     bounds : of each output; code_of : given a feature of numbers and the codes of the rows, the one code that its cut may be
-    after, but for the last code; None: it may be after any
+    after; None: it may be after any
     """
     judges = [Judge(rows, one, limits, own) for one, own in zip(integers, bounds, strict=True)]
     exponent = max(judge.exponent for judge in judges)
@@ -108,7 +108,7 @@ def best_cut(rows, columns, features, integers, limits, bounds, code_of=None):
         below = [NOTHING] * len(judges)
         for i, code in enumerate(first):
             below = [add(a, own.get(code, NOTHING)) for a, own in zip(below, sums, strict=True)]
-            if code_of and column.kind != CATEGORICAL and code not in (code_of(feature, rows_of), column.missing - 1):
+            if code_of and column.kind != CATEGORICAL and code != code_of(feature, rows_of):
                 continue
             for rest_left in (False, True) if n_rest > 0 else (False,):
                 left = [add(a, b) for a, b in zip(below, rest, strict=True)] if rest_left else below

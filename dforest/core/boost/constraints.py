@@ -33,6 +33,12 @@ class Constraints(NamedTuple):
     monotone_penalty: float = 0.0
     origins: np.ndarray | None = None
 
+    def allows(self, features):
+        """Whether a set of features may be tested on one path: bool."""
+        if self.most_features and len(features) > self.most_features:
+            return False
+        return self.groups is None or bool(self.groups[:, sorted(features)].all(axis=1).any())
+
     @property
     def has_preferences(self):
         """Whether gains of splits do not count as they are: bool."""

@@ -323,6 +323,7 @@ static inline void df_quantise_known(const df_known_derivatives *known, const df
 static inline void df_quantise_kept(const df_boost_rows *rows, int64_t step, int64_t n_sums, int64_t begin, int64_t end,
                                     const double *factors, int32_t *quantised, df_boost_extent *extent) {
     df_gradient_block block;
+    memset(block.quantised, 0, sizeof(block.quantised)); /* of a block that does not fit, nobody looks at them */
     for (int64_t k = 0; k < n_sums; k++) {
         const double *kept = rows->kept + 2 * k * step;
         int32_t *of_sum = quantised + 2 * k * step;

@@ -88,7 +88,7 @@ cdef class Histograms:
     cdef void choose_column(self, Py_ssize_t item, const df_boost_entries* entries, const Search* search,
                             df_boost_cut* best) noexcept nogil
     cdef int code_to_try(self, const df_boost_entries* entries, const BundledColumn* column, const Search* search) noexcept nogil
-    cdef df_boost_entries halved(self, const df_boost_entries* entries, const BundledColumn* column, int code,
+    cdef df_boost_entries halved(self, const df_boost_entries* entries, const BundledColumn* column, int code, int missing,
                                  int64_t* numbers) noexcept nogil
     cdef void try_one(self, const BundledColumn* column, const df_boost_entries* entries, const Search* search,
                       const df_boost_constraint* constraint, df_boost_cut* cut) noexcept nogil

@@ -477,10 +477,11 @@ cdef class Histograms:
         df_stream_open(&stream, search.seed, df_feature_key(search.node_key, column - self.bundles.columns), DF_THRESHOLD)
         return first + <int> df_below(&stream, <uint32_t> (last - first))
 
-    cdef df_boost_entries halved(self, const df_boost_entries* entries, const BundledColumn* column, int code,
+    cdef df_boost_entries halved(self, const df_boost_entries* entries, const BundledColumn* column, int code, int missing,
                                  int64_t* numbers) noexcept nogil:
-        """The entries of a column as those of two codes, that up to `code` and that of the others, and missing values.
+        """The entries of a column as those of two codes: that up to `code`, 0, and that of the others, 1.
 
+        IN missing : the one that missing values are with; 2: they are one of their own
         OUT numbers : [3 * DF_BOOST_CODES] where they are; those behind the entries are 0
         """
         cdef df_boost_entries halves
@@ -489,7 +490,7 @@ cdef class Histograms:
         memset(numbers, 0, 3 * DF_BOOST_CODES * sizeof(int64_t))
         for i in range(column.n_codes + column.has_missing):
             own = sums_of_entry(self.kind, entries, i)
-            half = 2 if i == column.n_codes else i > code
+            half = missing if i == column.n_codes else i > code
             numbers[half] += own.gradient
             numbers[DF_BOOST_CODES + half] += own.hessian
             numbers[2 * DF_BOOST_CODES + half] += own.count
@@ -500,15 +501,23 @@ cdef class Histograms:
 
     cdef void try_one(self, const BundledColumn* column, const df_boost_entries* entries, const Search* search,
                       const df_boost_constraint* constraint, df_boost_cut* cut) noexcept nogil:
-        """Try one cut of a column of numbers, or the cut between numbers and missing values. IN entries : of all its codes"""
+        """Try one cut of a column of numbers, with missing values on the right, and on the left. IN entries : of all codes"""
         cdef int64_t[3 * DF_BOOST_CODES] numbers
         cdef int code = self.code_to_try(entries, column, search)
-        cdef df_boost_entries halves = self.halved(entries, column, code, numbers)
+        cdef df_boost_entries halves = self.halved(entries, column, code, 1, numbers)
+        cdef df_boost_cut other
         cdef int64_t most
-        loops.boost.cut[self.kind](&halves, 2, column.has_missing, search.limits, constraint, cut)
+        loops.boost.cut[self.kind](&halves, 2, False, search.limits, constraint, cut)
+        if column.has_missing and sums_of_entry(self.kind, entries, column.n_codes).count > 0:
+            cut.missing_left = False
+            halves = self.halved(entries, column, code, 0, numbers)
+            loops.boost.cut[self.kind](&halves, 2, False, search.limits, constraint, &other)
+            if other.score > cut.score:
+                cut[0] = other
+                cut.missing_left = True
         loops.boost.count(entries, column.n_codes + column.has_missing, &most)
         cut.most = most
-        cut.code = code if cut.code == 0 else column.n_codes - 1
+        cut.code = code
 
     cdef void unpack(self, const BundledColumn* column, const df_boost_sums* total, df_boost_entries* entries,
                      const df_boost_arrays* unpacked) noexcept nogil:
@@ -569,17 +578,17 @@ cdef class Histograms:
                     code = self.code_to_try(&entries, column, search)
                     loops.boost.count(&entries, n_codes, &most)
                     n = n_here = 2
-                entries = self.halved(&entries, column, code, numbers)
+                entries = self.halved(&entries, column, code, 2, numbers)
             if search.monotonic_csts != NULL:
                 constraint.bounds = search.bounds[k]
                 constraint.monotonic_cst = search.monotonic_csts[column - self.bundles.columns]
             loops.boost.add_output[self.kind](&entries, n_here, column.has_missing, order, n, search.limits + k,
                                               &constraint if search.monotonic_csts != NULL else NULL, search.units[k], k == 0,
                                               &wide.room, &wide.outputs)
-        loops.boost.choose_of_outputs(&wide.outputs, n, cut)
+        loops.boost.choose_of_outputs(&wide.outputs, n if code < 0 else 1, cut)
         if code >= 0:
             cut.most = most
-            cut.code = code if cut.code == 0 else column.n_codes - 1
+            cut.code = code
         if column.is_category:
             df_boost_write_subset(order, n, column.n_codes, wide.left, wide.n_words, cut)
 

@@ -10,6 +10,7 @@ from dforest.engines.problem import ForcedSplit
 from dforest.estimators.data.validation import check_directions
 
 _FORCED = "left", "right"  # the children of a forced split
+_MOST_FORCED = 64  # below each other
 
 
 def constraints_of(estimator, n_features):
@@ -70,30 +71,38 @@ def forced_splits_of(estimator, n_features):
         'allowed are None and dicts of "feature", a column of numbers by number or name, "threshold", a finite number, and, if '
         'there are any, "left" and "right", which are such dicts too'
     )
-    found = []
+    found, constraints = [], estimator._constraints
 
-    def add(split, place):
-        """Add a split and those below it: its number."""
-        where = f"forced_splits{place}={split!r:.200}"
+    def add(split, path, above):
+        """Add a split and those below it, given the sides that lead to it and the features tested above it: its number."""
+        where = "forced_splits" + "".join(f"[{side!r}]" for side in path)
+        if len(path) >= _MOST_FORCED:
+            raise ValueError(f"forced_splits has more than {_MOST_FORCED} splits below each other; allowed are so many")
         if not isinstance(split, Mapping) or not {"feature", "threshold"} <= split.keys() <= {*_FORCED, "feature", "threshold"}:
-            raise ValueError(f"{where}; {allowed}")
+            raise ValueError(f"{where}={split!r:.200}; {allowed}")
         threshold = split["threshold"]
         try:
             feature = number_of_column(split["feature"], n_features, names)
         except ValueError:
             raise ValueError(f"{where} tests the column {split['feature']!r}, which X has not; {allowed}") from None
+        tested = above | {feature}
+        if not constraints.allows(tested):
+            raise ValueError(
+                f"{where} has the columns {sorted(tested)} tested on one path, which "
+                f"interaction_cst={estimator.interaction_cst!r:.100} does not allow; allowed are columns that it has in one group"
+            )
         if len(n_categories) and n_categories[feature]:
             raise ValueError(f"{where} tests the column {split['feature']!r}, which has categories; {allowed}")
         if isinstance(threshold, bool) or not isinstance(threshold, Real) or not np.isfinite(threshold):
-            raise ValueError(f"{where}; {allowed}")
+            raise ValueError(f"{where}={split!r:.200}; {allowed}")
         number = len(found)
         found.append(None)
-        below = [add(split[side], f"{place}[{side!r}]") if split.get(side) is not None else -1 for side in _FORCED]
+        below = [add(split[side], (*path, side), tested) if split.get(side) is not None else -1 for side in _FORCED]
         found[number] = ForcedSplit(feature, float(threshold), *below)
         return number
 
     if estimator.forced_splits is not None:
-        add(estimator.forced_splits, "")
+        add(estimator.forced_splits, (), frozenset())
     return tuple(found)
 
 

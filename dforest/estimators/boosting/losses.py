@@ -89,6 +89,11 @@ class Loss:
         if n_classes == 1:  # the probability of the one class is 1, and there is nothing to decrease
             return cls("multinomial")
         if not isinstance(name, str):
+            if n_classes > 2 and multi_class == "one_vs_rest":
+                raise ValueError(
+                    f'multi_class="one_vs_rest" with loss={name!r}, which is asked about all {n_classes} classes at once; '
+                    'allowed are "multinomial", "one_tree", and sklearn.multiclass.OneVsRestClassifier'
+                )
             return OwnLoss(name, n_classes, multi_class == "one_tree")
         if n_classes == 2:
             return cls(name, parameter)
@@ -208,7 +213,8 @@ class Loss:
 
     def __str__(self):
         told = ", ".join(map(str, self.levels)) if self.levels else self.parameter
-        return self.name + (f" of {told}" if told else "") + " of each class against the rest" * self.one_vs_rest
+        way = " of each class against the rest" * self.one_vs_rest + " in one tree" * self.one_tree
+        return self.name + (f" of {told}" if told else "") + way
 
     def check_targets(self, y, is_trained_on=True):
         """Raise ValueError if there are targets that the loss does not allow.

@@ -91,7 +91,8 @@ def partial_dependence(self, X, features, *, grid_resolution=100, percentiles=(0
     means = _means(forest, numbers, points, getattr(self, "voting", "soft"), count_threads(getattr(self, "n_jobs", None)))
     parts = [means]
     if is_classifier(self):
-        parts = [means[:, own] for own in prediction_columns(forest.objective)]
+        if isinstance(self.classes_, list):
+            parts = [means[:, own] for own in prediction_columns(forest.objective)]
         parts = [part[:, 1:] if part.shape[1] == 2 else part for part in parts]
     averages = [part.T.reshape(-1, *map(len, axes)).copy() for part in parts]
     labels = (self._features.categories[j] for j in numbers)
