@@ -105,10 +105,12 @@ def _label_order(fit):
     return 'categorical_split="order"' if fit.estimator.categorical_split == "order" else None
 
 
-def _label_order_and(name, without):
+def _together(asks, name, without):
+    """What tells of a feature, given what tells of it alone, together with another value of a parameter than one."""
+
     def said(fit):
         value = getattr(fit.estimator, name)
-        return f"{_label_order(fit)} with {name}={value!r:.100}" if _label_order(fit) and value != without else None
+        return f"{asks(fit)} with {name}={value!r:.100}" if asks(fit) and value != without else None
 
     return said
 
@@ -248,14 +250,6 @@ def _linear_somewhere(fit):
     return None if fit.n_outputs is None else _linear(fit)  # once it is known whether they are refused everywhere
 
 
-def _linear_and(name, without):
-    def said(fit):
-        value = getattr(fit.estimator, name)
-        return f"{_linear(fit)} with {name}={value!r:.100}" if _linear(fit) and value != without else None
-
-    return said
-
-
 def _linear_outputs(fit):
     if not _linear(fit) or fit.n_outputs is None or fit.estimator._loss.n_outputs == 1 or fit.estimator._loss.levels:
         return None
@@ -351,10 +345,10 @@ FEATURES = {
     "bags": Feature("`n_bags` above 1", kinds=(BOOSTING,)),
     "bags, checkpoint": Feature("`n_bags` above 1, with callbacks: `Checkpoint`", kinds=(BOOSTING,)),
     "bags, warm start": Feature("`n_bags` above 1, with `warm_start`", _bags_and_warm_start, (BOOSTING,)),
-    "label order, warm start": Feature('`categorical_split="order"`, with `warm_start`', _label_order_and("warm_start", False),
-                                       (BOOSTING,)),
+    "label order, warm start": Feature('`categorical_split="order"`, with `warm_start`',
+                                       _together(_label_order, "warm_start", False), (BOOSTING,)),
     "label order, interaction": Feature('`categorical_split="order"`, with interaction constraints',
-                                        _label_order_and("interaction_cst", None), (BOOSTING,)),
+                                        _together(_label_order, "interaction_cst", None), (BOOSTING,)),
     "dforest's defaults": Feature('`defaults="dforest"`', kinds=(BOOSTING,)),
     "classes in one tree": Feature('one tree for all classes: `multi_class="one_tree"`', kinds=(BOOSTING,)),
     "many classes in one tree": Feature("one tree for more than 20 classes", _sketch, (BOOSTING,)),
@@ -365,7 +359,7 @@ FEATURES = {
     "least gain": Feature("`min_gain_to_split`", kinds=(BOOSTING,)),
     "path smoothing": Feature("`path_smooth`", kinds=(BOOSTING,)),
     "linear leaves": Feature('`leaf_model="linear"`, `leaf_model="auto"`', _linear_somewhere, (BOOSTING,)),
-    "linear leaves, monotonic": Feature("linear leaves, with monotonic constraints", _linear_and("monotonic_cst", None),
+    "linear leaves, monotonic": Feature("linear leaves, with monotonic constraints", _together(_linear, "monotonic_cst", None),
                                         (BOOSTING,)),
     "linear leaves, outputs": Feature("linear leaves, with a y of several columns, or one tree for all classes",
                                       _linear_outputs, (BOOSTING,)),
