@@ -29,4 +29,5 @@ instrumented() {
   CC="$work/cc" CXX="$work/cxx" python -m pip --python "$work/env/bin/python" install --quiet --no-build-isolation --no-deps \
     --ignore-installed --config-settings=build-dir="$work/build" "${options[@]}" "$top"
   cd "$top"
+  export PYTHONSAFEPATH=1  # the sources here are on no path, not even on that of processes that tests start
 }
