@@ -325,7 +325,8 @@ def boosting_memory(problem, n_trees, n_threads, n_leaves, scores=0):
         of_row += 4
     if facts.leaf not in ("newton", "own"):
         of_row += _WEIGHED
-    of_drawn = 8 + (8 * (problem.rules.leaf_features + 1) if problem.rules.leaf_features > 0 else 0)
+    n_growers = n_threads if problem.n_trees_per_iteration > 1 else 1  # at most
+    of_drawn = 8 + (8 * n_growers * (problem.rules.leaf_features + 1) if problem.rules.leaf_features > 0 else 0)
     if facts.number < 0:  # with copies that a loss of the user's is given, and what it returns
         of_row += 8 * (5 * n_sums + 1) + (24 if facts.leaf == "own" else 0)
     if problem.loss.of_groups:  # numbers and order of the groups, and copies of the above in this order

@@ -58,6 +58,8 @@ def check_state(estimator, state):
     if "calibration_" in state:
         check_calibration(state["calibration_"])
     objective, loss = forest.objective, state.get("_loss")
+    if loss is not None and objective.baseline is not None:
+        _check_equal("the number of raw predictions of _loss", loss.n_sums, objective.n_sums)
     if "conformal_scores_" in state:
         check_conformal_scores(state["conformal_scores_"], len(bands_of(state["_loss"])))
     if isinstance(estimator, SurvivalTrees):

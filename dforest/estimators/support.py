@@ -253,8 +253,8 @@ def _linear_somewhere(fit):
 def _linear_outputs(fit):
     if not _linear(fit) or fit.n_outputs is None or fit.estimator._loss.n_outputs == 1 or fit.estimator._loss.levels:
         return None
-    one_tree = 'multi_class="one_tree"'
-    return f"{_linear(fit)} with {_several_outputs(fit) or one_tree}"
+    way = "a distribution of several parameters" if isinstance(fit.estimator, DistributionTrees) else 'multi_class="one_tree"'
+    return f"{_linear(fit)} with {_several_outputs(fit) or way}"
 
 
 def _linear_loss(fit):
@@ -431,7 +431,7 @@ REFUSALS = [
     Refusal("linear leaves, outputs", _EVERYWHERE, "a leaf has one linear function",
             'leaf_model="constant", or an estimator for each column, or multi_class="multinomial"', (BOOSTING,)),
     Refusal("linear leaves, losses", _EVERYWHERE, "slopes are Newton steps, as the leaves of such a loss are not",
-            'leaf_model="constant", or a loss such as "squared_error" or "log_cosh"', (BOOSTING,)),
+            'leaf_model="constant", or a loss such as "squared_error" or "poisson"', (BOOSTING,)),
     Refusal("linear leaves, choice, warm start", _EVERYWHERE, "trees that there are have the leaves that were chosen for other "
             "rows", 'leaf_model="linear" or "constant", or warm_start=False', (BOOSTING,)),
     Refusal("label order, warm start", _EVERYWHERE, "trees of other rows were grown by other statistics of labels",

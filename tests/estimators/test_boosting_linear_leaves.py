@@ -217,7 +217,10 @@ def test_arrays_are_checked():
     forest = linear(max_iter=2).fit(X, Y).forest_
     arrays, settings = forest.as_dict(), forest.settings()
     Forest(arrays, **settings)
+    with_gap = np.full_like(forest.leaf_features, -1)
+    with_gap[:, 1] = 0
     for name, wrong, message in (
+        ("leaf_features", with_gap, "leaf_features has a feature behind -1"),
         ("leaf_features", np.full_like(forest.leaf_features, 4), "leaf_features holds numbers from 4 to 4"),
         ("leaf_slopes", forest.leaf_slopes * np.nan, "leaf_slopes holds .*nan"),
         ("leaf_centers", forest.leaf_centers[:, :1].copy(), "each row of leaf_centers has length 1"),

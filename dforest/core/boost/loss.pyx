@@ -178,6 +178,7 @@ cdef class Loss:
         """
         cdef Loss asked = self.configured(self.n_classes)
         cdef int64_t n = y_true.shape[0]
+        self.check_shape(raw.shape[0], raw.shape[1], n)
         gradient = np.empty((n, self.n_outputs))
         hessian = None if self.constant_hessian else np.empty((n, self.n_outputs))
         cdef double[:, ::1] g = gradient, h = hessian
@@ -221,6 +222,11 @@ cdef class Loss:
                 if hessian is not None and not (hessian[i, k] >= 0.0 and is_allowed(hessian[i, k])):
                     raise self.broken("gradient_hessian", "Hessian", hessian[i, k], i, k)
 
+    def check_shape(self, n_rows, n_columns, n):
+        """Raise ValueError unless raw predictions of n rows have such a shape."""
+        if (n_rows, n_columns) != (n, self.n_outputs):
+            raise ValueError(f"raw has the shape {(n_rows, n_columns)}; allowed is {(n, self.n_outputs)} with {type(self).__name__}")
+
     def broken(self, method, what, number, row, output=0):
         """The error of a number that is not allowed."""
         of_class = f", class {output}" if self.n_outputs > 1 and method != "loss" else ""
@@ -233,6 +239,7 @@ cdef class Loss:
         """Return the loss of each row, after checking it: ndarray of shape (n_rows,). Parameters are those of `derivatives`."""
         cdef Loss asked = self.configured(self.n_classes)
         cdef int64_t n = y_true.shape[0]
+        self.check_shape(raw.shape[0], raw.shape[1], n)
         result = np.empty(n)
         cdef double[::1] out = result
         cdef int64_t group, first = 0, n_own = n
@@ -258,6 +265,7 @@ cdef class Loss:
         """Return predictions, given raw predictions of shape (n_rows, n_outputs), after checking them: ndarray of this shape."""
         cdef Loss asked = self.configured(self.n_classes)
         cdef int64_t n = raw.shape[0]
+        self.check_shape(n, raw.shape[1], n)
         result = np.empty((n, self.n_outputs))
         cdef double[:, ::1] out = result
         if n > 0:

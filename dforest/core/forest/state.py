@@ -407,6 +407,8 @@ def check_lines(forest, n_leaves):
         check_length(f"each row of {name}", table.shape[1], n_columns)
         if name == "leaf_features":
             check_range(name, table, -1, forest.n_features - 1)
+            if ((table[:, 1:] >= 0) & (table[:, :-1] < 0)).any():
+                raise ValueError("leaf_features has a feature behind -1, which ends the list of a leaf")
         else:
             check_numbers(name, table, np.isfinite)
 

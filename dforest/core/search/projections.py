@@ -142,6 +142,8 @@ class Projections(SparseRows):
             return given
         sparse = import_module("scipy.sparse")
         try:
+            if np.iscomplexobj(given):
+                raise TypeError("complex numbers")
             rows = sparse.csr_array(given if sparse.issparse(given) else np.asarray(given, float), dtype=float, copy=True)
         except (TypeError, ValueError) as error:
             raise ValueError(f"projections={given!r} is no matrix of numbers") from error

@@ -47,6 +47,10 @@ class Moments:
         total, mean, no_zeros, mean_log = sums_of_columns(first, weight, together)
         mean /= total
         (variance,) = sums_of_columns((values - mean)[:, None] ** 2, weight, together) / total
+        ends = np.array([values.min(initial=np.inf), -values.max(initial=-np.inf)])
+        ends = ends if together is None else ranks.least(ends)
+        if ends[0] == -ends[1]:  # all are equal, of which the mean is rounded
+            mean, variance = float(ends[0]), 0.0
         return cls(mean, variance, no_zeros / total, mean_log / total)
 
 

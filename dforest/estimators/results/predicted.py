@@ -45,7 +45,9 @@ class PredictedDistribution:
         return len(self.parameters)
 
     def __getitem__(self, rows):
-        rows = slice(rows, rows + 1 or None) if isinstance(rows, Integral) else rows
+        if isinstance(rows, Integral) and not isinstance(rows, bool):
+            row = range(len(self))[rows]  # or IndexError, which ends a loop
+            rows = slice(row, row + 1)
         return PredictedDistribution(self.distribution, self.parameters[rows])
 
     def __repr__(self):
