@@ -3,7 +3,7 @@
  *
  * A distribution has a raw prediction for each parameter, on a scale without bounds: logarithms of what is above 0, log odds of
  * shares. Locations and scales are in a *unit*, a power of two near the standard deviation of all targets, so that a model of
- * targets that are scaled by a power of two is the same, to the bit, and regularisation means the same in any unit. Raw
+ * targets in another unit is the same but for rounding, and regularisation means the same in any unit. Raw
  * predictions that are out of range count as the end of the range, where no gradient leads farther out.
  *
  * Steps are natural gradients: what stands for the second derivative has the Fisher information as its mean, where trees fit, or a

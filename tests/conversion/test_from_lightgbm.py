@@ -456,7 +456,7 @@ def test_parameters_that_have_no_name_here(lightgbm):
     labels, of_three = np.digitize(y, np.quantile(y, [0.3, 0.6])), {"objective": "multiclass", "num_class": 3}
     for parameters, what in [
         ({"linear_lambda": 1.0, "use_quantized_grad": True}, "use_quantized_grad=1, which boosted trees of dforest do not have"),
-        ({"boosting": "dart", "min_gain_to_split": 0.5}, "boosting=dart, min_gain_to_split=0.5"),
+        ({"boosting": "dart", "max_bin_by_feature": [9, 9, 9, 9]}, "boosting=dart, max_bin_by_feature=9,9,9,9"),
         ({"bagging_fraction": 0.5, "bagging_freq": 3}, "bagging_freq=3"),
         ({"interaction_constraints": [[0, 1]]}, r"interaction_constraints without the columns \[2, 3\]"),
         ({**of_three, "monotone_constraints": [0, 1, 0, 0]}, r"monotone_constraints of the columns \[1\]"),

@@ -328,3 +328,32 @@ def test_what_is_predicted_is_a_sequence_of_rows():
         getattr(predicted, "rate")  # noqa: B009
     assert pickle.loads(pickle.dumps(predicted)).location.tolist() == [0.0, 2.0, 4.0]
     assert is_regressor(HistGradientBoostingDistribution())
+
+
+def test_predictions_are_rows_that_end():
+    predicted = PredictedDistribution(Normal(), np.array([[0.0, 1.0], [10.0, 2.0]]))
+    assert [float(own.mean()[0]) for own in predicted] == [0.0, 10.0]
+    assert predicted[-1].mean() == 10.0
+    for row in (2, -3):
+        with pytest.raises(IndexError):
+            predicted[row]
+
+
+@pytest.mark.parametrize(("mean", "size"), [(10.0, 2.0), (0.01, 1e4), (1000.0, 300.0), (50.0, 1e6)])
+def test_crps_of_counts_is_the_sum_over_thresholds(mean, size):
+    below = stats.nbinom.cdf(np.arange(int(20 * mean + 50)), size, size / (size + mean))
+    for y in (0, int(mean), int(2 * mean)):
+        expected = (below[:y] ** 2).sum() + ((1 - below[y:]) ** 2).sum()
+        assert DENSITIES["negative_binomial"].crps(float(y), mean, size) == pytest.approx(expected, rel=1e-8, abs=1e-9)
+
+
+def test_equal_targets_have_the_unit_of_their_size():
+    weight = np.random.default_rng(0).random(300)
+    model = HistGradientBoostingDistribution(**SMALL).fit(rows(300), np.full(300, 1e5), sample_weight=weight)
+    assert model.predict_distribution(rows(300)).scale.min() > 0.01
+
+
+def test_raw_predictions_of_another_shape_are_refused():
+    for ask in (lambda loss: loss.predictions(np.zeros((3, 1))), lambda loss: loss.values(np.zeros(3), np.zeros((3, 1)))):
+        with pytest.raises(ValueError, match=r"raw has the shape \(3, 1\); allowed is \(3, 2\)"):
+            ask(Normal(unit=1.0).configured(0))

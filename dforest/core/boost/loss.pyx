@@ -225,7 +225,7 @@ cdef class Loss:
     def check_shape(self, n_rows, n_columns, n):
         """Raise ValueError unless raw predictions of n rows have such a shape."""
         if (n_rows, n_columns) != (n, self.n_outputs):
-            raise ValueError(f"raw has the shape {(n_rows, n_columns)}; allowed is {(n, self.n_outputs)} with {type(self).__name__}")
+            raise ValueError(f"raw has the shape {(n_rows, n_columns)}; allowed is {(n, self.n_outputs)}")
 
     def broken(self, method, what, number, row, output=0):
         """The error of a number that is not allowed."""
