@@ -124,7 +124,7 @@ def test_refused(parameters, given, message, is_fitted):
 
 
 REFUSED_CLASSES = [
-    ({"loss": "exponential"}, {}, 'loss="exponential" is for two classes, and y has 3; allowed is loss="log_loss"'),
+    ({"loss": "exponential"}, {}, 'loss="exponential" is for two classes, and y has 3; allowed are loss="log_loss" and'),
     ({}, {"sample_weight": np.zeros(150)}, "Sample weights must contain at least one non-zero number"),
     ({}, {"y": NAN}, "Input y contains NaN"),
     ({}, {"y": X_FEW[:, 0]}, "Unknown label type: continuous"),

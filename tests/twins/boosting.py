@@ -259,7 +259,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         leaf_weight, leaf_weights = integer_weights(relative_weights)[0].tolist(), Weights(relative_weights, n_rows)
     if own is None:
         is_constant, is_refitted = loss in CONSTANT_HESSIAN, loss in BY_QUANTILE
-        if start is None and len(columns_of_y) > 1:
+        if start is None and (len(columns_of_y) > 1 or np.ndim(quantile) > 0):
             of_outputs = zip(columns_of_y, np.broadcast_to(quantile, len(columns_of_y)).tolist(), strict=True)
             start = [baselines(loss, column, weight, n_classes, level)[0] for column, level in of_outputs]
         elif start is None:

@@ -11,7 +11,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from dforest.core.boost.booster import directions_of
 from dforest.core.boost.intercept import find_intercept, sum_derivatives, sums_of_columns
 from dforest.core.boost.inverse_link import class_predictions, predictions
 from dforest.core.boost.loss import GroupedRows
@@ -159,7 +158,11 @@ class Loss:
     @property
     def n_directions(self):
         """How many directions of a sketch splits are chosen by; 0: by all outputs of a tree. See `rules/sketch.h`."""
-        return directions_of(self.n_sums) if self.is_joint and self.one_tree else 0
+        if not self.is_joint or not self.one_tree:
+            return 0
+        from dforest.core.boost.booster import directions_of  # which models that predict do without
+
+        return directions_of(self.n_sums)
 
     @property
     def n_targets(self):
