@@ -115,8 +115,10 @@ def test_medians(pairs):
     ("module", "others"),
     [
         ("naive", ("twins.labels", "twins.sampling", "twins.splits")),
-        ("boosting", ("twins.boosted_cuts", "twins.chances", "twins.gradients", "twins.linear_leaves", "twins.losses", "twins.sampling",
-                      "twins.splits")),
+        ("boosting", (
+            "twins.boosted_cuts", "twins.chances", "twins.gradients", "twins.linear_leaves", "twins.losses", "twins.sampling",
+            "twins.splits",
+        )),
     ],
 )
 def test_nothing_compiled_is_imported(module, others):
