@@ -14,6 +14,7 @@ import numpy as np
 from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
 from dforest.backends import is_on_device
 from dforest.config import on_host
@@ -91,6 +92,24 @@ def read_scored(X, y, sample_weight, read):
         y if is_on_device(y) else read("y", y),
         sample_weight if is_on_device(sample_weight) else given_numbers("sample_weight", sample_weight),
     )
+
+
+def read_scored_column(X, y, sample_weight):
+    """Rows, targets of one column and weights to be scored, of NumPy's, checked.
+
+    Raises
+    ------
+    ValueError
+        If they differ in length, or weights are below 0 or 0 everywhere.
+    """
+    X, y, sample_weight = map(on_host, read_scored(X, y, sample_weight, given_numbers))
+    y = column_or_1d(y)
+    check_consistent_length(X, y)
+    if sample_weight is not None:
+        sample_weight = _check_sample_weight(sample_weight, y, ensure_non_negative=True)
+        if not sample_weight.any():
+            raise ValueError("Sample weights must contain at least one non-zero number.")
+    return X, y, sample_weight
 
 
 def share_of(is_right, ranks):

@@ -357,3 +357,11 @@ def test_raw_predictions_of_another_shape_are_refused():
     for ask in (lambda loss: loss.predictions(np.zeros((3, 1))), lambda loss: loss.values(np.zeros(3), np.zeros((3, 1)))):
         with pytest.raises(ValueError, match=r"raw has the shape \(3, 1\); allowed is \(3, 2\)"):
             ask(Normal(unit=1.0).configured(0))
+
+
+@pytest.mark.parametrize("weight", [[1.0], [0.0, 0.0], [-1.0, 2.0], [np.nan, 1.0]])
+def test_wrong_weights_of_means(weight):
+    predicted = PredictedDistribution(Normal(), np.array([[0.0, 1.0], [10.0, 2.0]]))
+    for mean in (predicted.mean_crps, predicted.mean_log_density):
+        with pytest.raises(ValueError, match="weight=.*allowed are 2 numbers from 0 on, not all 0, and None"):
+            mean([0.0, 10.0], weight)

@@ -496,9 +496,8 @@ cdef class Booster:
     cdef int grow_tree(self, int k, int which, WorkerContext* worker) except -1 nogil:
         """Grow the k-th tree of an iteration."""
         look_up(worker)
-        cdef BoostScale* searched = self.sketched_scales if self.n_directions > 0 else &self.scales[k]
+        cdef BoostScale* scales = self.sketched_scales if self.n_directions > 0 else &self.scales[k]  # of what is searched
         cdef df_boost_extent total
-        cdef BoostScale* scales = searched
         cdef bint is_heavy = False, has_tail
         cdef df_packing kind
         cdef int output

@@ -1,7 +1,7 @@
 """Gradient boosting: trees that are grown one after the other, each for what those before it leave to be predicted."""
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from dforest.config import communicator, on_host
 from dforest.core.boost.loss import Loss as BoostingLoss
@@ -11,11 +11,10 @@ from dforest.estimators.boosting.losses import Loss, OwnLoss
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting.predictions import BoostedClasses, BoostedNumbers
 from dforest.estimators.data.fits import instance_of
-from dforest.estimators.data.given import given_numbers
 from dforest.estimators.data.outputs import by_output
 from dforest.estimators.data.rows import checked_targets
 from dforest.estimators.declaration import has_parameters
-from dforest.estimators.scoring import ClassifierScore, RegressorScore, read_scored
+from dforest.estimators.scoring import ClassifierScore, RegressorScore, read_scored_column
 from dforest.estimators.targets.classes import Classes
 from dforest.estimators.targets.numbers import Numbers
 
@@ -157,13 +156,7 @@ class HistGradientBoostingRegressor(BoostedNumbers, RegressorScore, BoostingEsti
         check_is_fitted(self, "_loss")
         if not self._loss.levels:
             return super().score(X, y, sample_weight)
-        X, y, sample_weight = map(on_host, read_scored(X, y, sample_weight, given_numbers))
-        y = column_or_1d(y)
-        check_consistent_length(X, y)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, y, ensure_non_negative=True)
-            if not sample_weight.any():
-                raise ValueError("Sample weights must contain at least one non-zero number.")
+        X, y, sample_weight = read_scored_column(X, y, sample_weight)
         return self._loss.score(on_host(self.predict(X)), y, sample_weight)
 
     def conformalize(self, X, y, *, offset=None):

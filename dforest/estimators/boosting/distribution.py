@@ -2,9 +2,8 @@
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
-from dforest.config import on_host
 from dforest.core.boost.distributions import DISTRIBUTIONS
 from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.estimators.boosting.base import BoostingEstimator
@@ -13,9 +12,8 @@ from dforest.estimators.boosting.losses import OwnLoss
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting.starts import unit_of
 from dforest.estimators.data.fits import instance_of
-from dforest.estimators.data.given import given_numbers
 from dforest.estimators.declaration import has_parameters
-from dforest.estimators.scoring import read_scored
+from dforest.estimators.scoring import read_scored_column
 from dforest.estimators.targets.numbers import Numbers
 
 
@@ -113,13 +111,7 @@ class HistGradientBoostingDistribution(BoostedDistributions, RegressorMixin, Boo
             alone, as it depends on their unit. Minus infinity if a target of positive weight is impossible.
         """
         check_is_fitted(self, "_loss")
-        X, y, sample_weight = map(on_host, read_scored(X, y, sample_weight, given_numbers))
-        y = column_or_1d(y)
-        check_consistent_length(X, y)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, y, ensure_non_negative=True)
-            if not sample_weight.any():
-                raise ValueError("Sample weights must contain at least one non-zero number.")
+        X, y, sample_weight = read_scored_column(X, y, sample_weight)
         return self.predict_distribution(X).mean_log_density(y, sample_weight)
 
     def __sklearn_tags__(self):

@@ -237,5 +237,8 @@ def _mean(of_rows, weight):
     """The mean of what rows have, by their weights: float."""
     if weight is None:
         return float(np.mean(of_rows))
-    there = np.asarray(weight) > 0
-    return float(np.average(of_rows[there], weights=np.asarray(weight, np.float64)[there]))
+    weight = np.asarray(weight, np.float64)
+    if weight.shape != of_rows.shape or not (weight >= 0).all() or not weight.any():
+        raise ValueError(f"weight={weight!r:.200}; allowed are {len(of_rows)} numbers from 0 on, not all 0, and None")
+    there = weight > 0
+    return float(np.average(of_rows[there], weights=weight[there]))
