@@ -1,8 +1,9 @@
 """Models for serving: what a model file predicts, with NumPy alone.
 
 `load` reads a file that `save` wrote, and returns an object that predicts what the estimator predicts, to the bit: by the methods
-from which estimators inherit theirs. Neither scikit-learn nor SciPy is imported, and they need not be installed. Rows may come by
-the names of columns, and are checked as predictors check them. Files are mapped into memory, which processes share.
+from which estimators inherit theirs. Neither scikit-learn nor SciPy is imported, and they need not be installed, but for SciPy
+where quantiles and scores of distributions are asked for. Rows may come by the names of columns, and are checked as predictors
+check them. Files are mapped into memory, which processes share.
 """
 
 from collections import defaultdict

@@ -167,7 +167,11 @@ found = []
 for path, rows, methods in json.load(sys.stdin):
     model = load(path)
     for method in methods:
-        said = getattr(model, method)(rows)
+        try:
+            said = getattr(model, method)(rows)
+        except ModuleNotFoundError as error:
+            found.append(str(error))
+            continue
         if method.endswith("_function") and said.dtype == object:
             said = [one.y for one in said]
         found.append([part.tolist() for part in said])
@@ -178,7 +182,8 @@ print(json.dumps(found))
 
 @pytest.mark.filterwarnings("ignore")
 def test_numpy_is_enough(tmp_path):
-    """In a process in which nothing else can be imported, all models predict rows by name."""
+    """Where nothing else can be imported, all models predict rows by name; quantiles of distributions say what they lack."""
+    asks = "quantiles, probabilities and scores of distributions take SciPy, which is not installed: pip install scipy"
     rng = np.random.default_rng(0)
     frame = rows_of(rng)
     rows = json.loads(frame[:5].to_json(orient="records"))
@@ -190,12 +195,16 @@ def test_numpy_is_enough(tmp_path):
         methods = [method for method in methods if method != "predict_log_proba"]  # of 0
         asked.append([path, rows, methods])
         for method in methods:
+            if name == "HistGradientBoostingDistribution" and method == "predict_interval":
+                expected.append(asks)
+                continue
             said = getattr(model, method)(frame[:5])
             said = [one.y for one in said] if method.endswith("_function") and said.dtype == object else said
             expected.append([part.tolist() for part in said])
     done = subprocess.run([sys.executable, "-c", ALONE], input=json.dumps(asked), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == expected
+    for one, other in zip(json.loads(done.stdout), expected, strict=True):
+        assert one == other
 
 
 @pytest.fixture(scope="module")

@@ -429,7 +429,7 @@ REFUSALS = [
     Refusal("linear leaves, monotonic", _EVERYWHERE, "slopes of leaves may break the constraints",
             'leaf_model="constant", or monotonic_cst=None', (BOOSTING,)),
     Refusal("linear leaves, outputs", _EVERYWHERE, "a leaf has one linear function",
-            'leaf_model="constant", or an estimator for each column, or multi_class="multinomial"', (BOOSTING,)),
+            'leaf_model="constant", or models whose trees have one output each', (BOOSTING,)),
     Refusal("linear leaves, losses", _EVERYWHERE, "slopes are Newton steps, as the leaves of such a loss are not",
             'leaf_model="constant", or a loss such as "squared_error" or "poisson"', (BOOSTING,)),
     Refusal("linear leaves, choice, warm start", _EVERYWHERE, "trees that there are have the leaves that were chosen for other "

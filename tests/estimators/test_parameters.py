@@ -32,7 +32,7 @@ from dforest.estimators.entries import Parameter
 from dforest.estimators.families import FAMILIES, FORESTS, WORDS
 from dforest.estimators.forest.ensemble import ForestClassifier
 from dforest.estimators.forest.tree import _with_check_input
-from dforest.estimators.kinds import CausalTrees, RankingTrees, SurvivalTrees, UpliftTrees
+from dforest.estimators.kinds import CausalTrees, DistributionTrees, RankingTrees, SurvivalTrees, UpliftTrees
 from dforest.estimators.parameters import PARAMETERS
 
 FILE = Path(__file__).with_name("parameters.json")
@@ -272,7 +272,8 @@ def test_attributes_that_are_described_are_there(kind):
         model.set_params(oob_score=True, bootstrap=True, variable_importance="mdi")
     if getattr(model, "_candidates", None):
         model.set_params(max_features="auto")
-    if "leaf_model" in model.get_params():
+    is_distribution = isinstance(model, DistributionTrees)
+    if "leaf_model" in model.get_params() and not is_distribution:
         model.set_params(leaf_model="auto")
     y = np.column_stack([Y_IRIS, X_IRIS[:, 0]]).clip(0, [1, 9]) if isinstance(model, SurvivalTrees) else Y_IRIS
     told = {"group": [15] * 10} if isinstance(model, RankingTrees) else {}
@@ -283,6 +284,8 @@ def test_attributes_that_are_described_are_there(kind):
         model.conformalize(X_IRIS, y)
     names = [name for entry, _, _ in described_in(kind, "Attributes") for name in entry.split(", ")]
     assert len(names) == len(set(names)) and ("forest_" in names or "estimators_" in names)
+    if is_distribution:
+        names.remove("leaf_model_scores_")  # of those of one parameter
     for name in names:
         assert hasattr(model, name), name
     untold = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")} - set(names)

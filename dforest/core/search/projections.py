@@ -7,7 +7,6 @@ from math import ceil
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from dforest.core.sparse_rows import SparseRows
 
@@ -246,6 +245,8 @@ def patch_projections(shape, n_projections, *, min_size=2, max_size=None, weight
         raise ValueError(f"min_size={min_size!r} is above max_size={max_size!r}")
     if np.prod(least) < 2:
         raise ValueError(f"min_size={min_size!r} allows patches of a single value; allowed are sizes by which they have two")
+    from sklearn.utils import check_random_state  # here, as models predict without scikit-learn
+
     rng = check_random_state(random_state)
     numbers = np.arange(np.prod(shape)).reshape(shape)
     columns = []

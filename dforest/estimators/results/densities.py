@@ -9,15 +9,24 @@ Its closed forms are those of A. Jordan, F. Krüger, S. Lerch, "Evaluating proba
 Statistical Software 90(12), 2019.
 """
 
+from importlib import import_module
+
 import numpy as np
 
 from dforest.core.boost.distributions import DISTRIBUTIONS
 
 
-def _special():
-    from scipy import special
+def _scipy(name):
+    """A module of SciPy."""
+    try:
+        return import_module(f"scipy.{name}")
+    except ModuleNotFoundError as error:
+        message = "quantiles, probabilities and scores of distributions take SciPy, which is not installed: pip install scipy"
+        raise ModuleNotFoundError(message, name="scipy") from error
 
-    return special
+
+def _special():
+    return _scipy("special")
 
 
 class Normal:
@@ -174,9 +183,7 @@ class NegativeBinomial:
 
     @staticmethod
     def quantile(q, mean, size):
-        from scipy.stats import nbinom
-
-        return np.maximum(nbinom.ppf(q, size, size / (size + mean)), 0.0)
+        return np.maximum(_scipy("stats").nbinom.ppf(q, size, size / (size + mean)), 0.0)
 
     @staticmethod
     def crps(y, mean, size):
@@ -257,10 +264,8 @@ class ZeroInflatedPoisson:
 
     @staticmethod
     def quantile(q, rate, share):
-        from scipy.stats import poisson
-
         with np.errstate(invalid="ignore"):
-            return poisson.ppf(np.clip((q - share) / (1 - share), 0.0, 1.0), rate).clip(0.0)
+            return _scipy("stats").poisson.ppf(np.clip((q - share) / (1 - share), 0.0, 1.0), rate).clip(0.0)
 
     @staticmethod
     def crps(y, rate, share):
