@@ -216,6 +216,11 @@ def asked(feature, kind, folder):
     elif feature == "rows by chance":
         parameters = [{"sampling": "mvs", "subsample": 0.5, **chosen} for chosen in ({}, {"loss": "poisson"}, STOPS)]
         given["y"] = np.exp(Y)
+    elif feature.startswith("dropouts"):
+        dart = {"boosting": "dart", "skip_drop": 0.2, "drop_rate": 0.5, "max_iter": 6}
+        parameters = [{**dart, "subsample": 0.7}, {**dart, **STOPS}, {**dart, "n_bags": 2, "max_features": 0.5}]
+        if feature == "dropouts, warm start":
+            parameters = [{**dart, "warm_start": True}]
     elif feature == "linear leaves":
         given["X"] = HOLES
         parameters = [{"leaf_model": "linear", "subsample": 0.7}, {"leaf_model": "auto", **STOPS, "max_leaf_features": 2}]

@@ -98,14 +98,17 @@ _BOOSTED = _ANYWHERE | {
         "lambdarank_normalization lambdarank_pair_method"
     ),
     "Each iteration draws its rows anew where subsample is below 1": "bagging_freq subsample_freq",
-    "There is one kind of boosting, of all trees": "boosting_type boosting booster",
+    "boosting": "boosting_type booster",
     'sampling="mvs" draws rows by their gradients where subsample is below 1, and has the place of GOSS': (
         "data_sample_strategy top_rate other_rate goss sampling_method bootstrap_type mvs_reg"
     ),
     "Boosted trees are not honest: each is grown by what the trees before it leave over, so that no rows are new to its leaves": (
         "honest honesty honest_fraction honesty_fraction"
     ),
-    "No trees are dropped: there is no DART": "drop_rate max_drop skip_drop uniform_drop rate_drop one_drop xgboost_dart_mode",
+    "drop_rate": "rate_drop",
+    'boosting="dart" drops iterations with equal chances, and weighs them as XGBoost does with normalize_type="tree"': (
+        "uniform_drop xgboost_dart_mode one_drop sample_type normalize_type"
+    ),
     "min_gain_to_split": "min_split_gain gamma min_split_loss min_impurity_decrease",
     "multi_class": "multi_strategy",
     "Trees grow best first; max_leaf_nodes and max_depth limit them": "grow_policy growing_strategy policy",

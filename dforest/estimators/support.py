@@ -126,6 +126,10 @@ def _chances(fit):
     return 'sampling="mvs"' if fit.estimator.sampling == "mvs" and fit.estimator.subsample < 1.0 else None
 
 
+def _dropouts(fit):
+    return 'boosting="dart"' if fit.estimator.boosting == "dart" else None
+
+
 def _chosen_cuts(fit):
     if fit.estimator.splitter != "best":
         return f"splitter={fit.estimator.splitter!r}"
@@ -354,6 +358,9 @@ FEATURES = {
     "many classes in one tree": Feature("one tree for more than 20 classes", _sketch, (BOOSTING,)),
     "classes against the rest": Feature('each class against the rest: `multi_class="one_vs_rest"`', kinds=(BOOSTING,)),
     "rows by chance": Feature('rows drawn by their gradients: `sampling="mvs"`', _chances, (BOOSTING,)),
+    "dropouts": Feature('iterations that are dropped: `boosting="dart"`', _dropouts, (BOOSTING,)),
+    "dropouts, warm start": Feature('`boosting="dart"`, with `warm_start`', _together(_dropouts, "warm_start", False),
+                                    (BOOSTING,)),
     "column costs": Feature("`feature_costs`, `monotone_penalty`", _preferences, (BOOSTING,)),
     "chosen cuts": Feature('`splitter="random"` of boosted trees, `forced_splits`', _chosen_cuts, (BOOSTING,)),
     "least gain": Feature("`min_gain_to_split`", kinds=(BOOSTING,)),
@@ -399,6 +406,7 @@ REFUSALS = [
     Refusal("chosen cuts", (DEVICE, RANKS), "all cuts of a column are searched there", '"best", and None', (BOOSTING,)),
     Refusal("rows by chance", (DEVICE, RANKS), "rows are drawn there before their gradients are known", 'sampling="uniform"',
             (BOOSTING,)),
+    Refusal("dropouts", (DEVICE, RANKS), "gradients are found there by all trees", 'boosting="gbdt"', (BOOSTING,)),
     Refusal("isolation", (DEVICE,), "the length of a path is no code for kernels", "RandomTreesEmbedding, for random trees",
             FORESTS),
     Refusal("uplift", (DEVICE,), "divergences of arms are no code for kernels", "estimators for classes or numbers",
@@ -422,6 +430,8 @@ REFUSALS = [
             "distribution, and constraints would hold for each of them", "monotonic_cst=None", (BOOSTING,)),
     Refusal("refit, warm start", _EVERYWHERE, "a search grows trees of its own, with which none of before can go on",
             'refit="auto" and validation_folds="auto", or warm_start=False', (BOOSTING,)),
+    Refusal("dropouts, warm start", _EVERYWHERE, "a model keeps leaves multiplied by their weights, from which no fit can go on "
+            "to the bit", "warm_start=False", (BOOSTING,)),
     Refusal("bags, warm start", _EVERYWHERE, "a model keeps shares of the leaves of its bags, from which no bag can go on "
             "to the bit", "n_bags=1, or warm_start=False", (BOOSTING,)),
     Refusal("linear leaves", (DEVICE, RANKS), "linear functions of leaves are found from the values of all rows by one process "

@@ -64,6 +64,7 @@ from typing import NamedTuple
 import numpy as np
 from twins.boosted_cuts import Cut, Judge, best_cut, shrunk, sums_of, within
 from twins.chances import draw_by_chance
+from twins.dropout import Rounds
 from twins.gradients import LEAF_TAIL_BITS, LIGHT_BITS, both_sums, fine_exponent, integers_of, of_node, scaled, sketch_of
 from twins.linear_leaves import added, find_lines
 from twins.losses import (
@@ -112,6 +113,7 @@ class Booster(NamedTuple):
     rounds: list  # of lists of trees: root nodes
     raw: np.ndarray  # raw predictions of the training rows, of shape (n_rows, n_outputs)
     words: list  # for each tree of each round the kind of its words
+    weights: list  # of rounds, whose trees are as they were grown
 
 
 class Weighed(NamedTuple):
@@ -154,7 +156,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                  l1_regularization=0.0, path_smooth=0.0, categorical_smoothing=10.0, min_samples_category=10, start=None,
                  min_gain=0.0, monotone_penalty=0.0, feature_costs=None,
                  is_random=False, forced=None,
-                 fair_c=1.0, focal_gamma=2.0, one_tree=None, n_directions=0, by_chance=False, leaf_features=0, linear_l2=0.0):
+                 fair_c=1.0, focal_gamma=2.0, one_tree=None, n_directions=0, by_chance=False, leaf_features=0, linear_l2=0.0,
+                 dropped=None):
     """Train a booster.
 
     Parameters
@@ -229,6 +232,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         How many directions of a sketch the splits of one tree for all classes are chosen by; 0: by all classes.
     by_chance : bool
         Whether rows are drawn by chances of their own, about n_drawn of them.
+    dropped : callable, optional
+        Given the number of a round, it returns those of the rounds that are dropped in it.
 
     Returns
     -------
@@ -272,9 +277,10 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     n_coupled = n_outputs if loss == "multinomial" else 1
     values = ValueLimits(learning_rate, max_delta_step, own is None and not is_constant, n_coupled)
     sums = [[0.0] * n_outputs for _ in range(n_rows)] if offset is None else offset.tolist()
-    rounds, kinds, used = [], [], set()
+    rounds, kinds, used, weighed_rounds = [], [], set(), Rounds(dropped, learning_rate)
     for number in range(max_iter):
-        raw = [[baseline + s for baseline, s in zip(start, of_row, strict=True)] for of_row in sums]
+        known = weighed_rounds.without_dropped(sums)
+        raw = [[baseline + s for baseline, s in zip(start, of_row, strict=True)] for of_row in known]
         parameter = {"tweedie": power, "fair": fair_c, "focal": focal_gamma}.get(loss, quantile) if own is None else quantile
         parameters = np.broadcast_to(parameter, n_outputs).tolist()
         if loss == "huber":
@@ -301,7 +307,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
             first_seed = tree_seed(seed, number * n_trees)
             drawn = np.flatnonzero(Subsample(n_drawn, first_seed).counts(n_rows, first_seed)).tolist()
         left_out = sorted(set(range(n_rows)) - set(drawn))
-        trees = []
+        trees, new = [], [[0.0] * n_outputs for _ in range(n_rows)]
         for k in range(n_trees):
             outputs = range(n_outputs) if has_vectors else range(k, k + 1)
             given = [
@@ -354,12 +360,13 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
             reached = [(row, leaf) for leaf in leaves for row in leaf.rows]
             for row, leaf in reached + [(row, leaf_of(tree, X[row])) for row in left_out]:
                 for o, value in zip(outputs, added(leaf, X[row]), strict=True):
-                    sums[row][o] += value
+                    new[row][o] += value
             trees.append(tree)
             kinds.append(integers[0].kind)
         rounds.append(trees)
+        sums = weighed_rounds.advance(sums, new)
     raw = [[baseline + s for baseline, s in zip(start, of_row, strict=True)] for of_row in sums]
-    return Booster(start, rounds, np.array(raw), kinds)
+    return Booster(start, rounds, np.array(raw), kinds, weighed_rounds.weights)
 
 
 def predict_raw(booster, X, offset=None):

@@ -16,7 +16,9 @@ import numpy as np
 
 from dforest.core.forest.arrays import Forest
 from dforest.core.forest.assembly import Assembly
+from dforest.estimators.boosting.dropout import Dropout, DropoutSession, dropout_of
 from dforest.estimators.boosting.early_stopping import MeanScores, Monitor
+from dforest.estimators.boosting.loop import first_trees, with_weights
 from dforest.estimators.boosting.rows import Sample
 from dforest.estimators.boosting.scores import make_monitor
 from dforest.estimators.randomness import check_random_state
@@ -73,12 +75,15 @@ class Bag(NamedTuple):
         The rows that are scored, if any.
     baseline : tuple of float or None
         What raw predictions begin with; None: it is not known yet.
+    dropout : Dropout or None
+        The iterations so far, of which some don't count while others are grown; None: all always count.
     """
 
     seeds: Seeds
     training: Sample
     held_out: Sample | None
     baseline: tuple | None = None
+    dropout: Dropout | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,12 +234,13 @@ def forest_of_bag(forest, bag, n_bags):
     return Forest.assembled(assembly, **settings | {"plans": tuple(settings["plans"][t] for t in chosen)})
 
 
-def with_baselines(estimator, bags, grown, ranks):
-    """The bags, of which it is known what raw predictions begin with. A collective."""
+def begun(estimator, bags, grown, ranks):
+    """The bags, of which it is known what raw predictions begin with and whether iterations are dropped. A collective."""
     found = []
     for bag in bags:
         known = [other.baseline for other in found if other.training is bag.training]
-        found.append(bag._replace(baseline=known[0] if known else estimator._baseline(bag.training, grown, ranks)))
+        baseline = known[0] if known else estimator._baseline(bag.training, grown, ranks)
+        found.append(bag._replace(baseline=baseline, dropout=dropout_of(estimator, bag.seeds.trees)))
     return found
 
 
@@ -261,7 +267,7 @@ def going_on(problem, bags, grown, n_threads):
     problems = []
     for b, (own, (_, training, *_)) in enumerate(zip(problem.of_bags, bags, strict=True)):
         X = training.X if own.statistics is None else own.statistics.beside_columns(training.X)
-        sums = np.zeros((len(training.y), own.n_sums)) if training.offset is None else training.offset.copy()
+        sums = training.first_sums(own.n_sums)
         forest = forest_of_bag(grown, b, len(bags))
         forest.packed(n_threads=n_threads).add_up(X, sums, 0, forest.n_trees, n_threads)
         used = np.bincount(forest.feature[forest.feature >= 0], minlength=len(own.columns)) > 0
@@ -269,18 +275,45 @@ def going_on(problem, bags, grown, n_threads):
     return problems[0] if len(problems) == 1 else BagsProblem(tuple(problems))
 
 
+def model_of(forest, bags, n_iterations):
+    """The `Forest` of a model of the first iterations of some bags, given that of all trees, whose leaves are whole or shares."""
+    n_trees = forest.objective.n_trees_per_iteration
+    forest = first_trees(forest, n_iterations * len(bags) * n_trees)
+    if bags[0].dropout is None:
+        return forest
+    of_bags = np.column_stack([bag.dropout.weights(n_iterations) for bag in bags])
+    return with_weights(forest, np.repeat(of_bags.reshape(-1), n_trees))
+
+
 @contextmanager
-def opened(engine, problem):
-    """The session of a problem, or of the problems of several bags, in a block."""
+def opened(engine, problem, bags, **settings):
+    """The session of a problem, or of the problems of several bags, in a block.
+
+    Parameters
+    ----------
+    engine : Engine
+    problem : BoostingProblem or BagsProblem
+    bags : list of Bag
+        Whose problem it is.
+    **settings
+        As of `dforest.engines.fitting.ForestSink.forest`.
+    """
     with ExitStack() as stack:
-        sessions = [stack.enter_context(engine.open(own)) for own in problem.of_bags]
+        sessions = []
+        for own, bag in zip(problem.of_bags, bags, strict=True):
+            session = stack.enter_context(engine.open(own))
+            if bag.dropout is not None:
+                session = DropoutSession(session, bag.dropout, own, bag.training, **settings)
+            sessions.append(session)
         yield sessions[0] if len(sessions) == 1 else BagsSession(sessions)
 
 
 def monitor_of_bags(estimator, bags, n_threads, ranks):
     """The `Monitor` of the iterations of some bags, whose scores are means over the bags. A collective."""
     monitors = [
-        make_monitor(estimator, estimator._loss, bag.baseline, bag.training, bag.held_out, bag.seeds.rows, n_threads, ranks)
+        make_monitor(
+            estimator, estimator._loss, bag.baseline, bag.training, bag.held_out, bag.seeds.rows, n_threads, ranks, bag.dropout
+        )
         for bag in bags
     ]
     if len(monitors) == 1:

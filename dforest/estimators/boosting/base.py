@@ -22,13 +22,14 @@ from dforest.engines.problem import BoostingProblem, BoostingRules
 from dforest.estimators.boosting.bags import (
     Bag,
     Seeds,
+    begun,
     draw_seeds,
     going_on,
+    model_of,
     monitor_of_bags,
     opened,
     problem_of_bags,
     warn_of_equal_bags,
-    with_baselines,
 )
 from dforest.estimators.boosting.constraints import constraints_of, forced_splits_of
 from dforest.estimators.boosting.defaults import choose_values
@@ -305,7 +306,7 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
             # float32 values and thresholds are exact in float64, not the other way round.
             X = bag.training.X.astype(np.result_type(bag.training.X.dtype, grown.threshold), copy=False)
             bags = [bag._replace(training=bag.training._replace(X=X))]
-        bags = with_baselines(self, bags, grown, ranks)
+        bags = begun(self, bags, grown, ranks)
         training, held_out, dtype = bags[0].training, bags[0].held_out, bags[0].training.X.dtype
         n_threads = count_threads(self.n_jobs)
         forest, monitor, session = grown, None, None
@@ -323,7 +324,7 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
             scores = [np.array([] if rows is None else rows.scores) for rows in scored]
             n_best, score = (None, None) if told is None else told.best()
             return {
-                "forest_": first_trees(forest, n_best * n_trees) if keeps_first else forest,
+                "forest_": model_of(forest, bags, n_best if keeps_first else forest.n_trees // n_trees),
                 "fit_report_": replace(
                     FitReport(engine.name) if session is None else session.report(), n_trees=forest.n_trees - growth.n_before
                 ),
@@ -345,7 +346,7 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
             forest = forest if resumed is None else with_shares(with_sets(forest, problem), problem)
             if not has_ended:
                 on_iteration = (lambda n: tell_iteration(self, n, n_wanted, monitor)) if self.verbose else None
-                with opened(engine, problem) as session:
+                with opened(engine, problem, bags, **settings) as session:
                     first = 0 if forest is None else forest.n_trees // n_trees
                     forest = grow(
                         session, problem, dtype, range(first, n_wanted), forest, monitor, on_iteration,

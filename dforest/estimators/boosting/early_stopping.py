@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dforest.estimators.boosting.dropout import WeighedSums
+
 
 @dataclass(frozen=True)
 class Stopping:
@@ -50,6 +52,8 @@ class ScoredRows:
     measures : dict
         For each name a callable that scores the rows, given their sums: ndarray of shape (n_rows, n_sums).
     n_threads : int
+    dropout : Dropout, optional
+        Which has the iterations that are scored, if their weights change.
 
     Attributes
     ----------
@@ -57,9 +61,9 @@ class ScoredRows:
         The scores by each measure.
     """
 
-    def __init__(self, X, offset, measures, n_threads):
-        self.X, self.offset, self.measures, self.n_threads = X, offset, measures, n_threads
-        self.history, self._sums = {name: [] for name in measures}, None
+    def __init__(self, X, offset, measures, n_threads, dropout=None):
+        self.X, self.offset, self.measures, self.n_threads, self._dropout = X, offset, measures, n_threads, dropout
+        self.history, self._sums, self._weighed = {name: [] for name in measures}, None, None
 
     @property
     def scores(self):
@@ -69,6 +73,7 @@ class ScoredRows:
     def begin(self, before, n_sums):
         """Score the baseline, and then each iteration of the trees there are, if any: a `Forest`."""
         self._sums = np.zeros((len(self.X), n_sums)) if self.offset is None else self.offset.copy()
+        self._weighed = None if self._dropout is None else WeighedSums(self._dropout, self.X, self._sums)
         self.history = {name: [] for name in self.measures}
         self.add_sums(self._sums)
         if before is not None:
@@ -78,7 +83,10 @@ class ScoredRows:
         """Score each iteration that the trees of a forest, grown since the last call, have grown."""
         n_trees = forest.objective.n_trees_per_iteration
         for first in range(0, forest.n_trees, n_trees):
-            forest.packed().add_up(self.X, self._sums, first, n_trees, self.n_threads)
+            if self._weighed is None:
+                forest.packed().add_up(self.X, self._sums, first, n_trees, self.n_threads)
+            else:
+                self._weighed.advance()
             self.add_sums(self._sums)
 
     def add_sums(self, sums):
@@ -92,7 +100,7 @@ class ScoredRows:
 
     def drop_sums(self):
         """Forget the sums, as those of later iterations will be known."""
-        self._sums = None
+        self._sums = self._weighed = None
 
 
 class MeanScores:

@@ -1,5 +1,6 @@
 """The growth of boosted trees while iterations come: what callbacks are told of it, and what they may ask for."""
 
+from dforest.estimators.boosting.bags import forest_of_bag
 from dforest.estimators.boosting.defaults import SCIKIT_LEARN
 from dforest.estimators.boosting.loop import with_sets
 from dforest.estimators.boosting.memory import memory_of
@@ -98,9 +99,15 @@ class BoostedGrowth(Growth):
         found = self._begin(problem, settings, self._of_rows)
         if found is None:
             return None, False
+        for b, (bag, own) in enumerate(zip(bags, problem.of_bags, strict=True)):
+            if bag.dropout is not None:
+                bag.dropout.restart(forest_of_bag(found, b, len(bags)), own)
         if monitor is not None:
             monitor.begin(with_sets(found, problem), problem.n_sums)
         forest, has_ended = self._resume(found)
+        for bag in bags:
+            if bag.dropout is not None:
+                bag.dropout.keep_first(forest.n_trees // self.n_together)
         if monitor is not None:
             monitor.keep_first(forest.n_trees // self.n_together)
         return forest, has_ended

@@ -82,6 +82,14 @@ def with_shares(forest, problem):
     return forest if n_bags == 1 else _changed(forest, lambda t, tree: _share_of(tree, forest.objective, n_bags), {})
 
 
+def with_weights(forest, weights):
+    """The `Forest` of trees whose leaves, and what else they say of sums and losses, are multiplied by weights.
+
+    weights : ndarray of shape (n_trees,), dtype float64
+    """
+    return _changed(forest, lambda t, tree: _scaled(tree, forest.objective, lambda values: values * weights[t]), {})
+
+
 def _changed(forest, change, settings):
     """The `Forest` of trees that a function makes of the number of each and its `TreeArrays`, with some other settings."""
     tree_of, assembly = forest.tree_reader(), Assembly(forest.threshold.dtype, forest.n_trees, forest.objective.n_node_values)
@@ -92,11 +100,16 @@ def _changed(forest, change, settings):
 
 def _share_of(tree, objective, n_bags):
     """A tree whose leaves, and what else it says of sums and losses, are divided by the number of bags: `TreeArrays`."""
+    return _scaled(tree, objective, lambda values: values / n_bags)
+
+
+def _scaled(tree, objective, scale):
+    """A tree whose leaves, and what else it says of sums and losses, a function has scaled: `TreeArrays`."""
     leaves = tree.leaves.copy()
     for name, span in objective.leaf_words.items():
         if name in ("leaf_value", "leaf_bounds", "leaf_slopes"):
-            leaves[:, span] = (np.ascontiguousarray(leaves[:, span]).view(np.float64) / n_bags).view(np.int64)
-    return tree._replace(leaves=leaves, inner=tree.inner / n_bags)
+            leaves[:, span] = scale(np.ascontiguousarray(leaves[:, span]).view(np.float64)).view(np.int64)
+    return tree._replace(leaves=leaves, inner=scale(tree.inner))
 
 
 def first_trees(forest, n_trees):

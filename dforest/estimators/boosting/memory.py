@@ -7,7 +7,7 @@ import numpy as np
 from dforest.core.sparse_rows import parts_of
 from dforest.engines.fitting import engine_on
 from dforest.engines.memory import bytes_of_waiting
-from dforest.estimators.boosting.bags import Bag, Seeds, draw_seeds, problem_of_bags, with_baselines
+from dforest.estimators.boosting.bags import Bag, Seeds, begun, draw_seeds, problem_of_bags
 from dforest.estimators.boosting.rows import ToScore
 from dforest.estimators.boosting.scores import MAX_SCORED
 from dforest.estimators.boosting.search import divisions_of, is_searched
@@ -80,7 +80,7 @@ def estimate_of(self, partition, to_score):
         engine, given = engine_on(device, count_threads(model.n_jobs), ranks), (*partition[1:], *to_score)
 
         def estimated(bags):
-            bags = with_baselines(model, bags, None, ranks)
+            bags = begun(model, bags, None, ranks)
             problem = problem_of_bags(model, bags, ranks, engine)
             return memory_of(model, problem, bags, model.max_iter_, engine, given, ranks)
 
@@ -115,7 +115,7 @@ def memory_of(estimator, problem, bags, n_iterations, engine, given, ranks):
         What `fit` is given.
     ranks : Communicator
     """
-    problems, n_bags, (_, training, held_out, _) = problem.of_bags, len(bags), bags[0]
+    problems, n_bags, (_, training, held_out, *_) = problem.of_bags, len(bags), bags[0]
     problem, n_rows, n_sums, n_threads = problems[0], len(training.y), problem.n_sums, engine.n_threads
     samples = [sample for bag in bags for sample in (bag.training, bag.held_out) if sample is not None]
     own = [array for sample in samples for array in (*parts_of(sample.X), *sample[1:6])]

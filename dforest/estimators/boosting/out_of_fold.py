@@ -14,14 +14,14 @@ def raw_out_of_fold(divisions, forests, n_iterations, n_threads):
     divisions : list of Division
         Which hold each row out once.
     forests : list of Forest
-        What each fold has grown.
+        The models of the folds.
     n_iterations : int
     n_threads : int
     """
     n_sums = forests[0].objective.n_sums
     found = np.empty((len(divisions[0].chosen), n_sums))
     for (_, held_out, chosen), forest in zip(divisions, forests, strict=True):
-        sums = np.zeros((len(held_out.y), n_sums)) if held_out.offset is None else held_out.offset.copy()
+        sums = held_out.first_sums(n_sums)
         n_trees = n_iterations * forest.objective.n_trees_per_iteration
         forest.packed(n_threads=n_threads).add_up(held_out.X, sums, 0, n_trees, n_threads)
         found[chosen] = sums + np.array(forest.objective.baseline)

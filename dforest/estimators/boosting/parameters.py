@@ -178,6 +178,47 @@ BOOSTING_PARAMETERS = (
         group=ITERATIONS,
     ),
     Parameter(
+        "boosting",
+        '{"gbdt", "dart"}',
+        "gbdt",
+        [StrOptions({"gbdt", "dart"})],
+        """What trees of an iteration correct. "gbdt" means all trees before them. "dart" means that some of the iterations before
+        are dropped, drawn by chance: gradients are found without them, and when the new trees are there, these and those of the
+        dropped iterations are multiplied by weights, so that together they say about as much as the dropped ones did. So no tree
+        is left with a few rows alone, but each iteration takes longer. With k dropped iterations and the learning rate r, new
+        leaves are multiplied by 1 / (k + r), and dropped ones by k / (k + r). Staged predictions and ``n_iter`` take the weights
+        that trees have in the end, whereas early stopping scores each iteration by the weights of its time.""",
+        of=BOOSTING,
+        group=ITERATIONS,
+    ),
+    Parameter(
+        "drop_rate",
+        "float",
+        0.1,
+        [Interval(Real, 0, 1, closed="both")],
+        """Chance of each iteration before to be dropped, from 0 to 1. It is for ``boosting="dart"``, as are the next two.""",
+        of=BOOSTING,
+        group=ITERATIONS,
+    ),
+    Parameter(
+        "skip_drop",
+        "float",
+        0.5,
+        [Interval(Real, 0, 1, closed="both")],
+        "Chance of an iteration to drop none, from 0 to 1.",
+        of=BOOSTING,
+        group=ITERATIONS,
+    ),
+    Parameter(
+        "max_drop",
+        "int or None",
+        50,
+        [Interval(Integral, 1, None, closed="left"), None],
+        "Largest number of iterations that one drops; if more are to be dropped, chance says which. None means any number.",
+        of=BOOSTING,
+        group=ITERATIONS,
+    ),
+    Parameter(
         "n_bags",
         "int",
         1,

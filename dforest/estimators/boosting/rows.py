@@ -49,6 +49,10 @@ class Sample(NamedTuple):
     queries: np.ndarray | None = None
     share: RowShare | None = None
 
+    def first_sums(self, n_sums):
+        """What the raw predictions of the rows are before there are trees, without the baseline: new ndarray."""
+        return np.zeros((len(self.y), n_sums)) if self.offset is None else self.offset.copy()
+
     def take(self, chosen, ranks=ALONE):
         """Some of the rows: those for which an ndarray of bool says so. A collective, where ranks have rows."""
         share = None if self.share is None else self.share.of_some(ranks, chosen)

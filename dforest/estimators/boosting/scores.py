@@ -24,7 +24,7 @@ from dforest.spmd.communicator import ALONE
 MAX_SCORED = 10_000  # training rows that scorers are given
 
 
-def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads, ranks):
+def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads, ranks, dropout=None):
     """The `Monitor` of an estimator's iterations. A collective, as scoring is.
 
     Parameters
@@ -40,6 +40,8 @@ def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads,
     n_threads : int
     ranks : Communicator
         Who else has rows.
+    dropout : Dropout, optional
+        As of `ScoredRows`.
     """
     samples = [training] if held_out is None else [training, held_out]
     scorings, by_loss = _scorings(estimator._scoring(samples, ranks)), None
@@ -61,7 +63,7 @@ def make_monitor(estimator, loss, baseline, training, held_out, seed, n_threads,
             measures[name] = own[name]
             if own[name] is None:
                 measures[name] = _Scorer(estimator, scoring, loss, baseline, part, some, which, ranks)
-        return ScoredRows(sample.X, sample.offset, measures, n_threads)
+        return ScoredRows(sample.X, sample.offset, measures, n_threads, dropout)
 
     held_out = None if held_out is None else scored(held_out, "validation")
     return Monitor(Stopping(estimator.n_iter_no_change_, estimator.tol_), scored(training, "training"), held_out)

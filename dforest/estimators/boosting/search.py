@@ -8,6 +8,7 @@ all bags find one number of iterations.
 
 from contextlib import ExitStack
 
+from dforest.estimators.boosting.bags import Bag, begun, model_of, monitor_of_bags, opened, problem_of_bags
 from dforest.estimators.boosting.defaults import choose_values
 from dforest.estimators.boosting.early_stopping import MeanScores, Monitor
 from dforest.estimators.boosting.gains import warn_of_no_gain
@@ -15,7 +16,6 @@ from dforest.estimators.boosting.held_out import Division, hold_out, hold_out_in
 from dforest.estimators.boosting.loop import Trees
 from dforest.estimators.boosting.out_of_fold import raw_out_of_fold
 from dforest.estimators.boosting.progress import tell_iteration, tell_stop
-from dforest.estimators.boosting.scores import make_monitor
 from dforest.estimators.data.validation import count_threads
 from dforest.warning import warn
 
@@ -93,12 +93,12 @@ def search_iterations(estimator, sample, divisions, seeds, engine, ranks):
     all_folds = [(own, division) for own, of_bag in zip(seeds, divisions, strict=True) for division in of_bag]
     with sessions:
         for own, (rows, held_out, _) in all_folds:
-            baseline = estimator._baseline(rows, None, ranks)
-            monitor = make_monitor(estimator, estimator._loss, baseline, rows, held_out, own.rows, n_threads, ranks)
+            bags, settings = begun(estimator, [Bag(own, rows, held_out)], None, ranks), estimator._tree_settings()
+            monitor = monitor_of_bags(estimator, bags, n_threads, ranks)
             monitor.begin(None, estimator._loss.n_sums)
-            problem = estimator._make_problem(rows, baseline, own, ranks, engine)
-            session, dtype = sessions.enter_context(engine.open(problem)), rows.X.dtype
-            folds.append(_Fold(session, problem, dtype, monitor, n_most, n_threads, estimator._tree_settings()))
+            problem = problem_of_bags(estimator, bags, ranks, engine)
+            session = sessions.enter_context(opened(engine, problem, bags, **settings))
+            folds.append(_Fold(session, problem, bags[0], monitor, n_most, n_threads, settings))
         parts = [MeanScores([getattr(fold.monitor, name) for fold in folds]) for name in ("training", "held_out")]
         monitor, done = Monitor(monitor.stopping, *parts), 0
         while done < n_most and (wait := monitor.earliest()):
@@ -122,6 +122,7 @@ def search_iterations(estimator, sample, divisions, seeds, engine, ranks):
         tell_stop(estimator, monitor, f"{n_iterations} are grown on all rows")
     raw = None
     if n_folds > 1:
+        forests = [model_of(forest, [fold.bag], found) for fold, forest in zip(folds, forests, strict=True)]
         of_bags = [forests[first : first + n_folds] for first in range(0, len(folds), n_folds)]
         raw = sum(raw_out_of_fold(*own, found, n_threads) for own in zip(divisions, of_bags, strict=True)) / len(divisions)
     return n_iterations, monitor, raw
@@ -130,9 +131,9 @@ def search_iterations(estimator, sample, divisions, seeds, engine, ranks):
 class _Fold:
     """The trees of a fold, as they come, and what they score."""
 
-    def __init__(self, session, problem, dtype, monitor, n_most, n_threads, settings):
-        self.session, self.monitor, self._per_iteration = session, monitor, problem.n_trees_per_iteration
-        self._trees = Trees(problem, dtype, n_most * self._per_iteration, None, True, None, n_threads, **settings)
+    def __init__(self, session, problem, bag, monitor, n_most, n_threads, settings):
+        self.session, self.bag, self.monitor, self._per_iteration = session, bag, monitor, problem.n_trees_per_iteration
+        self._trees = Trees(problem, bag.training.X.dtype, n_most * self._per_iteration, None, True, None, n_threads, **settings)
 
     def grow(self, iterations):
         """Grow some iterations, and score each."""
