@@ -97,7 +97,7 @@ def test_the_page_about_r_says_the_same():
     [
         (lambda: HistGradientBoostingClassifier(num_leaves=3), TypeError, r"'num_leaves'\. It is called max_leaf_nodes here$"),
         (lambda: HistGradientBoostingRegressor().set_params(eta=1), ValueError, r"got an .*'eta'. It is called learning_rate"),
-        (lambda: HistGradientBoostingRegressor(drop_rate=0.1), TypeError, r"'drop_rate'\. No trees are dropped"),
+        (lambda: HistGradientBoostingRegressor(rate_drop=0.1), TypeError, r"'rate_drop'\. It is called drop_rate here$"),
         (lambda: RandomForestClassifier(mtry=3), TypeError, r"It is called max_features here$"),
         (lambda: RandomForestRegressor(nodesize=5), TypeError, r"called min_samples_split here, with one more"),
         (lambda: RandomForestClassifier(holdout=True), TypeError, "Rows of weight 0 are left out of a fit: pass them to score"),

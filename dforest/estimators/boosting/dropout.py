@@ -106,6 +106,10 @@ class Dropout:
         as_grown, packed, first, n_trees = self._grown[iteration]
         (as_grown if are_trained_on else packed).add_up(X, sums, first, n_trees, self.n_threads)
 
+    def sums_of(self, X, sums):
+        """The `WeighedSums` of rows before the first iteration."""
+        return WeighedSums(self, X, sums)
+
     def weights(self, n_iterations):
         """The weights of the first iterations, if there are no others: ndarray of shape (n_iterations,), dtype float64."""
         weights = np.ones(n_iterations)

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dforest.estimators.boosting.dropout import WeighedSums
-
 
 @dataclass(frozen=True)
 class Stopping:
@@ -73,7 +71,7 @@ class ScoredRows:
     def begin(self, before, n_sums):
         """Score the baseline, and then each iteration of the trees there are, if any: a `Forest`."""
         self._sums = np.zeros((len(self.X), n_sums)) if self.offset is None else self.offset.copy()
-        self._weighed = None if self._dropout is None else WeighedSums(self._dropout, self.X, self._sums)
+        self._weighed = None if self._dropout is None else self._dropout.sums_of(self.X, self._sums)
         self.history = {name: [] for name in self.measures}
         self.add_sums(self._sums)
         if before is not None:
