@@ -494,3 +494,29 @@ def test_what_classic_operators_cannot_have():
     message = r'operators="classic" for trees that add values of up to .*e\+5[01] .* operators="exact"'
     with pytest.raises(ValueError, match=message):
         dforest.RandomForestRegressor(2, random_state=0).fit(X, z * 1e50).to_onnx(operators="classic")
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("kind", ["numbers", "logarithms", "two classes", "three classes", "bags", "categories"])
+def test_linear_leaves(kind, n_threads):
+    """Each leaf's line, its bounds, and rows whose values are missing, infinite or far away."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.standard_normal((500, 5)), 2)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[:, 4] = rng.integers(0, 6, 500)
+    y = 3.0 * np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1]) ** 2 + (X[:, 4] > 2) + 0.1 * rng.standard_normal(500)
+    given = {"leaf_model": "linear", "max_iter": 12, "random_state": 0, "early_stopping": False, "max_leaf_features": 3}
+    given |= {"bags": {"n_bags": 2}, "categories": {"categorical_features": [4]}}.get(kind, {})
+    if kind.endswith("classes"):
+        model = dforest.HistGradientBoostingClassifier(**given).fit(X, np.digitize(y, [0.0, 3.0] if kind[:2] == "th" else [1.0]))
+    else:
+        given["loss"] = "poisson" if kind == "logarithms" else "squared_error"
+        model = dforest.HistGradientBoostingRegressor(**given).fit(X, np.exp(y / 4) if kind == "logarithms" else y)
+    rows = np.concatenate([X, 100.0 * X])
+    rows[::9, 0], rows[1::9, 1], rows[:, 4] = np.inf, -np.inf, np.tile(X[:, 4], 2)
+    assert_same(model.to_onnx(), model, rows, n_threads)
+    found = outputs(model.to_onnx(dtype=np.float32), rows.astype(np.float32), n_threads)[-1]
+    expected = predicted(model, rows.astype(np.float32))[-1]
+    assert found.dtype == np.float32 and np.allclose(found, expected, rtol=1e-4, atol=1e-4)
+    with pytest.raises(ValueError, match='operators="classic" for leaf_model="linear".*allowed is operators="exact"'):
+        model.to_onnx(operators="classic")

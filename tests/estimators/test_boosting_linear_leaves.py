@@ -196,7 +196,7 @@ def test_shapley_values_are_those_of_the_twin():
 def test_what_takes_leaves_for_numbers_says_so(tmp_path):
     model = linear().fit(X, Y)
     calls = [
-        model.to_onnx, model.to_treelite, model.to_shap,
+        model.to_treelite, model.to_shap,
         lambda: model.shap_interaction_values(X[:2]), lambda: model.shap_values(X[:2], X[:5]),
         lambda: model.shap_values(X[:2], sparse_output=True), lambda: model.partial_dependence(X, 0),
         lambda: dforest.trees_to_dataframe(model),

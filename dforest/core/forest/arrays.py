@@ -672,6 +672,10 @@ class Forest:
         leaf = self.leaf_row[self.feature < 0]
         return (values[leaf], np.arange(len(leaf), dtype=np.uint32)) if rows is None else (values, rows[leaf])
 
+    def largest_added(self, values):
+        """The largest magnitude of what leaves add to a prediction, given the values that they add as constants: a float."""
+        return max(np.abs(values).max(), np.abs(self.leaf_bounds).max() if self.objective.line_tables else 0.0)
+
     def packed_values(self, voting="soft"):
         """The values that leaves add to a prediction, and which of them each row of the leaf tables adds: see `PackedForest`.
 

@@ -40,7 +40,7 @@ def check_own_tests(estimator, library, takes_lines=False, takes_sums=False):
     if estimator.forest_.objective.line_tables and not takes_lines:
         raise ValueError(
             f'leaf_model="linear": leaves add linear functions of features, and those of {library}\'s trees add numbers; allowed '
-            'are leaf_model="constant", and to_c'
+            'are leaf_model="constant", to_c, and to_onnx'
         )
     splitter = estimator.forest_.splitter
     if takes_sums and is_oblique(estimator.forest_):

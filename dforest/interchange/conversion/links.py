@@ -156,7 +156,7 @@ def rounding(predicted, dtype):
 def sum_rounding(forest, dtype):
     """By how much sums over trees, or means, may differ if another type or another order adds them up: a float."""
     baseline = forest.objective.baseline
-    largest = np.abs(forest.leaf_votes()).max()
+    largest = forest.largest_added(forest.leaf_votes())
     if baseline is not None:
         largest = forest.n_trees * largest + np.abs(baseline).max()
     return 2 * forest.n_trees * (np.finfo(dtype).eps * largest + float(np.finfo(dtype).smallest_subnormal))

@@ -182,7 +182,7 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False, as_numbers=Fa
     ValueError
         If ONNX can't have the tests, the categories, the loss or the labels.
     """
-    check_own_tests(estimator, "ONNX")
+    check_own_tests(estimator, "ONNX", takes_lines=True)
     link, labels = link_of(estimator), _class_labels(estimator, as_numbers) if is_classifier(estimator) else None
     forest = estimator.forest_
     values, value_of_leaf = values_of(estimator)
@@ -192,7 +192,10 @@ def add_operators(graph, estimator, dtype, rows, to, is_raw=False, as_numbers=Fa
     if embeds(estimator):
         _add_embedding(graph, leaves, len(values), dtype, to["variable"])
         return Results(leaves, None, None)
-    added = graph.node("Gather", graph.constant(values.astype(dtype) + dtype(0.0)), leaves, axis=0)  # sums are never -0.0
+    if forest.objective.line_tables:
+        added = graph.cast(_add_lines(graph, forest, values, rows, leaves), dtype)
+    else:
+        added = graph.node("Gather", graph.constant(values.astype(dtype) + dtype(0.0)), leaves, axis=0)  # sums are never -0.0
     if link is None:
         sums = graph.sums_in_order(added, forest.n_trees)
         sums = graph.node("Div", sums, graph.constant(dtype(forest.n_trees)))
@@ -228,6 +231,30 @@ def _add_leaves(graph, estimator, dtype, rows, value_of_leaf):
         is_allowed = graph.node("Or", is_whole, graph.constant(~is_category[None, :]))
         rows = graph.node("Where", is_allowed, rows, graph.constant(dtype(np.nan)))
     return graph.cast(graph.trees(estimator, dtype, rows, value_of_leaf), np.int64)
+
+
+def _add_lines(graph, forest, values, rows, leaves):
+    """Add what tells what linear leaves add (rules/linear_leaf.h), in float64: of shape (n_rows, n_trees).
+
+    values : as of `values_of`, of which each row of the forest's leaves has one
+    """
+    def of_leaves(table):
+        return graph.node("Gather", graph.constant(table), leaves, axis=0)
+
+    constant, is_line = of_leaves(values[:, 0] + 0.0), forest.leaf_features[:, 0] >= 0
+    found, has_values = constant, of_leaves(is_line)
+    for feature, center, slope in zip(forest.leaf_features.T, forest.leaf_centers.T, forest.leaf_slopes.T, strict=True):
+        is_there = of_leaves(feature >= 0)
+        x = graph.node("GatherElements", rows, of_leaves(np.maximum(feature, 0)), axis=1)
+        x = graph.cast(x, np.float64)
+        is_finite = graph.node("Equal", graph.node("Sub", x, x), graph.constant(0.0))
+        term = graph.node("Mul", of_leaves(slope), graph.node("Sub", x, of_leaves(center)))
+        found = graph.node("Where", is_there, graph.node("Add", found, term), found)
+        has_values = graph.node("And", has_values, graph.node("Or", is_finite, graph.node("Not", is_there)))
+    least, greatest = (of_leaves(bound) for bound in forest.leaf_bounds.T)
+    found = graph.node("Where", graph.node("GreaterOrEqual", found, least), found, least)
+    found = graph.node("Where", graph.node("Greater", found, greatest), greatest, found)
+    return graph.node("Where", has_values, found, constant)
 
 
 def add_decisions(graph, estimator, dtype, rows, path, leaf):
@@ -308,7 +335,7 @@ def _check_float32(forest, values, chosen, other):
         raise ValueError(
             f"{chosen} for a forest whose leaves have {len(values)} distinct values; allowed are up to {_MAX_EXACT}, or {other}"
         )
-    largest, numbers = max(np.abs(values).max(), np.abs(forest.objective.baseline or 0.0).max()), np.finfo(np.float32)
+    largest, numbers = max(forest.largest_added(values), np.abs(forest.objective.baseline or 0.0).max()), np.finfo(np.float32)
     if largest and not numbers.tiny <= largest <= numbers.max:
         raise ValueError(
             f"{chosen} for trees that add values of up to {largest} in magnitude; allowed are from {numbers.tiny} to "
@@ -319,6 +346,11 @@ def _check_float32(forest, values, chosen, other):
 @np.errstate(under="ignore")
 def add_classic_operators(graph, estimator, dtype, rows, to, as_numbers=False):
     """`add_operators`, with classic operators: sums are not in the graph."""
+    if estimator.forest_.objective.line_tables:
+        raise ValueError(
+            'operators="classic" for leaf_model="linear", but leaves of a TreeEnsembleRegressor add numbers; allowed is '
+            'operators="exact"'
+        )
     check_own_tests(estimator, "ONNX")
     link, forest, classes = link_of(estimator), estimator.forest_, None
     if is_classifier(estimator):
