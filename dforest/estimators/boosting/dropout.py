@@ -75,7 +75,7 @@ class Dropout:
 
     def __init__(self, rule, n_threads):
         self.rule, self.n_threads = rule, n_threads
-        self._grown = []  # for each iteration (packed trees, the number of the first of them, how many)
+        self._grown = []  # for each iteration (trees as grown, trees of sets, both packed, number of the first, how many)
 
     def restart(self, forest, problem):
         """Take the iterations of a `Forest`, as they were grown for a `BoostingProblem`, for all there are.
@@ -131,6 +131,11 @@ def dropout_of(estimator, seed):
         return None
     rule = DropRule(estimator.drop_rate, estimator.skip_drop, estimator.max_drop, estimator.learning_rate_, seed)
     return Dropout(rule, count_threads(estimator.n_jobs))
+
+
+def bytes_of_sums(n_rows, n_sums):
+    """How much memory the `WeighedSums` of rows take at most: sums, those of dropped and of new iterations, and a product."""
+    return 4 * 8 * n_rows * n_sums
 
 
 class WeighedSums:

@@ -8,6 +8,7 @@ from dforest.core.sparse_rows import parts_of
 from dforest.engines.fitting import engine_on
 from dforest.engines.memory import bytes_of_waiting
 from dforest.estimators.boosting.bags import Bag, Seeds, begun, draw_seeds, problem_of_bags
+from dforest.estimators.boosting.dropout import bytes_of_sums
 from dforest.estimators.boosting.rows import ToScore
 from dforest.estimators.boosting.scores import MAX_SCORED
 from dforest.estimators.boosting.search import divisions_of, is_searched
@@ -126,6 +127,9 @@ def memory_of(estimator, problem, bags, n_iterations, engine, given, ranks):
     if estimator.do_early_stopping_ and held_out is not None:
         n_ahead = min(estimator.n_iter_no_change_ + 1, n_iterations) * problem.n_trees_per_iteration
         scores += 16 * n_sums * len(held_out.y) + bytes_of_waiting(problem, n_ahead, n_leaves)
+    if bags[0].dropout is not None:
+        n_weighed = n_rows + (0 if held_out is None or not estimator.do_early_stopping_ else len(held_out.y))
+        scores += bytes_of_sums(n_weighed, n_sums)
     n_trees = n_bags * n_iterations * problem.n_trees_per_iteration
     growth = engine.estimate_memory(problem, n_trees, n_leaves, scores=n_bags * scores)
     n_columns = len({id(column.codes) for bag in problems for column in bag.columns})
