@@ -255,7 +255,7 @@ def boosted_estimator(estimator, forest, features, classes=None):
     estimator.train_score_, estimator.validation_score_ = np.array([]), np.array([])
     estimator.best_iteration_ = estimator.best_score_ = None
     choose_values(estimator, 0, is_given=False)
-    estimator.do_early_stopping_ = False
+    estimator.do_early_stopping_, estimator.leaf_model_ = False, "constant"
     return estimator
 
 
