@@ -147,7 +147,7 @@ def test_a_fit_goes_on_from_its_checkpoint(parameters, tmp_path):
 
 def test_without_dropped_iterations_it_is_ordinary_boosting():
     X, y = load_iris(return_X_y=True)
-    plain = HistGradientBoostingClassifier(random_state=0, max_iter=10).fit(X, y)
+    plain = HistGradientBoostingClassifier(random_state=0, max_iter=10, learning_rate=0.1, n_iter_no_change=10).fit(X, y)
     for parameters in ({"skip_drop": 1.0}, {"drop_rate": 0.0}):
         model = clone(plain).set_params(boosting="dart", **parameters).fit(X, y)
         assert np.array_equal(model.forest_.leaf_value, plain.forest_.leaf_value)
@@ -175,3 +175,13 @@ def test_a_warm_start_is_refused():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match='boosting="dart" with warm_start=True.*multiplied by their weights'):
         HistGradientBoostingClassifier(boosting="dart", warm_start=True).fit(X, y)
+
+
+def test_what_auto_means():
+    X, y = load_diabetes(return_X_y=True)
+    model = HistGradientBoostingRegressor(boosting="dart", random_state=0, skip_drop=1.0, min_samples_leaf=100).fit(X, y)
+    assert (model.learning_rate_, model.max_iter_, model.n_iter_no_change_) == (0.3, 300, 30)
+    model.set_params(early_stopping=False).fit(X, y)
+    assert (model.learning_rate_, model.max_iter_) == (0.3, 100)
+    model.set_params(defaults="scikit-learn").fit(X, y)
+    assert (model.learning_rate_, model.max_iter_) == (0.1, 100)

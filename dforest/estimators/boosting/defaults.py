@@ -10,6 +10,7 @@ FOLDS_BELOW, N_FOLDS = 2_000, 5  # rows; how many folds there are
 MANY_TREES = 6  # of an iteration
 MOST_ITERATIONS, MOST_OF_MANY, FEW_ITERATIONS = 1_000, 500, 100  # with early stopping, also of many trees, and without
 LEAST_RATE, MOST_RATE = 0.05, 0.1
+RATE_OF_DROPOUTS, MOST_WITH_DROPOUTS, PATIENCE_WITH_DROPOUTS = 0.3, 300, 30  # as weights of trees shrink; iterations take longer
 PATIENCE, LEAST_PATIENCE, MOST_PATIENCE = 2.5, 10, 1_000  # rate of the iterations that are waited for; their numbers
 
 SCIKIT_LEARN = {
@@ -47,10 +48,15 @@ def choose_values(estimator, n_rows, is_given, can_stop=True, has_scores=True):
     if stops == "auto":
         stops = is_given or has_scores and (n_rows > STOPS_ABOVE or is_free and can_stop)
     has_many = estimator._loss.n_trees_per_iteration >= MANY_TREES  # by each bag
-    most = ((MOST_OF_MANY if has_many else MOST_ITERATIONS) if stops else FEW_ITERATIONS) if is_free else estimator.max_iter
-    rate = estimator.learning_rate
+    drops = estimator.boosting == "dart"
+    most, rate = estimator.max_iter, estimator.learning_rate
+    if is_free:
+        with_stop = MOST_WITH_DROPOUTS if drops else MOST_OF_MANY if has_many else MOST_ITERATIONS
+        most = with_stop if stops else FEW_ITERATIONS
     if rate == "auto" and ours and most != "auto":
-        rate = MOST_RATE if has_many else min(MOST_RATE, max(LEAST_RATE, 10 / most))
+        of_one = RATE_OF_DROPOUTS if drops else min(MOST_RATE, max(LEAST_RATE, 10 / most))
+        rate = MOST_RATE if has_many and not drops else of_one
+    patience = rate if rate == "auto" else round(min(MOST_PATIENCE, max(LEAST_PATIENCE, PATIENCE / rate)))
     has_folds = n_rows < FOLDS_BELOW and not has_many and estimator.validation_fraction == "auto" and not estimator.warm_start
     values = {
         "max_iter": most,
@@ -61,7 +67,7 @@ def choose_values(estimator, n_rows, is_given, can_stop=True, has_scores=True):
         "validation_fraction": 0.15,
         "validation_folds": N_FOLDS if has_folds else 1,
         "refit": not estimator.warm_start,
-        "n_iter_no_change": rate if rate == "auto" else round(min(MOST_PATIENCE, max(LEAST_PATIENCE, PATIENCE / rate))),
+        "n_iter_no_change": PATIENCE_WITH_DROPOUTS if drops else patience,
         "tol": 0.0,  # as scores have the scale of the targets, which may be small
     }
     estimator.do_early_stopping_ = bool(stops)

@@ -162,7 +162,7 @@ BOOSTING_PARAMETERS = (
         [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         """Factor, above 0, by which the values of leaves are multiplied before they are added up. A lower rate needs more
         iterations. "auto" means 10 / `max_iter`, but no less than 0.05 and no more than 0.1; if an iteration has six trees or
-        more, and with ``defaults="scikit-learn"``, it means 0.1.""",
+        more, and with ``defaults="scikit-learn"``, it means 0.1. With ``boosting="dart"`` and dforest's defaults it is 0.3.""",
         of=BOOSTING,
         group=ITERATIONS,
     ),
@@ -173,7 +173,8 @@ BOOSTING_PARAMETERS = (
         [Interval(Integral, 1, MAX_TREES, closed="both"), StrOptions({"auto"})],
         """Largest number of iterations, from 1 to 2**32 - 1. An iteration grows one tree or, for more than two classes, one
         tree for each class, as `multi_class` says. "auto" means 1,000, or 500 if an iteration has six trees or more, of which
-        early stopping takes the best number; without early stopping, and with ``defaults="scikit-learn"``, it means 100.""",
+        early stopping takes the best number, and 300 with ``boosting="dart"``; without early stopping, and with
+        ``defaults="scikit-learn"``, it means 100.""",
         of=BOOSTING,
         group=ITERATIONS,
     ),
@@ -673,8 +674,8 @@ BOOSTING_PARAMETERS = (
         "auto",
         [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         """Number of iterations to wait for a better score: growing stops when none of this many latest scores is better than the
-        score before them. "auto" means 2.5 / `learning_rate`, rounded, but no less than 10 and no more than 1,000, or 10
-        with ``defaults="scikit-learn"``.""",
+        score before them. "auto" means 2.5 / `learning_rate`, rounded, but no less than 10 and no more than 1,000, or 30
+        with ``boosting="dart"``, or 10 with ``defaults="scikit-learn"``.""",
         of=BOOSTING,
         group=STOPPING,
     ),
