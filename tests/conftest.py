@@ -1,5 +1,6 @@
 """Settings of the whole test suite, and modules compiled for it."""
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -21,6 +22,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    gc.disable()  # until all is collected
     rings.open_ring(config.getoption("all") or any("::" in argument for argument in config.args))
 
 
@@ -39,6 +41,13 @@ def pytest_collection_modifyitems(config, items):
     left = [item for item in items if item not in kept]
     items[:] = [item for item in items if item in kept]
     config.hook.pytest_deselected(items=left)
+
+
+def pytest_collection_finish(session):
+    """Have the garbage collector pass over all that was imported and collected, which stays until the end."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
