@@ -88,7 +88,7 @@ def test_other_classes(kind):
 @pytest.mark.parametrize("name", ["DecisionTree", "HistGradientBoosting", "RandomForest"])
 def test_a_forest_for_another_task(name, task):
     other = {"Classifier": "Regressor", "Regressor": "Classifier"}[task]
-    with pytest.raises(ValueError, match="is a classifier|n_trees_per_iteration_|_batches"):
+    with pytest.raises(ValueError, match="is a classifier|n_trees_per_iteration_|_batches|the number of raw predictions"):
         set_again(fitted(name + task), forest_=fitted(name + other).forest_)
 
 
