@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 from dforest.core.boost.distributions import DISTRIBUTIONS
 from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.estimators.boosting.base import BoostingEstimator
+from dforest.estimators.boosting.conformalize import ConformalIntervals
 from dforest.estimators.boosting.distribution_predictions import BoostedDistributions
 from dforest.estimators.boosting.losses import OwnLoss
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
@@ -18,7 +19,7 @@ from dforest.estimators.targets.numbers import Numbers
 
 
 @has_parameters("boosting distribution", table=BOOSTING_PARAMETERS, max_leaf_nodes=15)
-class HistGradientBoostingDistribution(BoostedDistributions, RegressorMixin, BoostingEstimator):
+class HistGradientBoostingDistribution(ConformalIntervals, BoostedDistributions, RegressorMixin, BoostingEstimator):
     """Gradient-boosted trees for whole distributions: each tree corrects the parameters of all rows' distributions.
 
     A row has a *raw prediction* for each parameter of the distribution of its target, such as the location and the logarithm of

@@ -68,8 +68,7 @@ class Loss:
     one_tree: bool = False
     one_vs_rest: bool = False
 
-    of_groups = False
-    has_values = True
+    distribution, of_groups, has_values = None, False, True
 
     @classmethod
     def of_classes(cls, name, n_classes, parameter=0.0, multi_class="multinomial"):

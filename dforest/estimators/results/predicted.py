@@ -175,6 +175,18 @@ class PredictedDistribution:
         shape = (len(self), *q.shape)
         return self._ask("quantile", np.broadcast_to(q, shape), shape=shape)
 
+    def _upper_tail(self, y):
+        """The probability of a target of at least this. y : ndarray of shape (n_rows,)"""
+        if self.distribution.is_built_in:
+            return self._ask("upper_tail", y, shape=y.shape)
+        return 1.0 - self._ask("cdf", np.nextafter(y, -np.inf), shape=y.shape)
+
+    def _upper_quantile(self, q):
+        """The greatest targets that are reached with a probability: ndarray of shape (n_rows,). q : float"""
+        if self.distribution.is_built_in:
+            return self._ask("upper_quantile", np.full(len(self), q), shape=(len(self),))
+        return self.quantile(1.0 - q)
+
     def interval(self, level=0.9):
         """Return the central interval of each row's distribution.
 
