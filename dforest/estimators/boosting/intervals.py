@@ -58,7 +58,7 @@ def conformal_scores(estimator, predicted, y):
     """
     loss, predicted, y = estimator._loss, predicted.reshape(len(predicted), -1), y.reshape(len(y), -1)
     if loss.distribution is not None:
-        loss.check_targets(y[:, 0])
+        loss.check_targets(y[:, 0], is_trained_on=False)
         return np.sort(-tails_of(PredictedDistribution(loss.distribution, predicted), y[:, 0]))[None]
     found = [
         scores_of(y[:, 0 if loss.levels else lower], predicted[:, lower], predicted[:, upper])

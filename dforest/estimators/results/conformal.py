@@ -121,7 +121,7 @@ def _outwards(predicted, tail_of, ends, width, tail, sign):
     little inside of them.
     """
     least = tail * (1 - _SLACK)
-    is_count = predicted.distribution.is_built_in and predicted.distribution.targets == "counts"
+    is_count = getattr(predicted.distribution, "targets", None) == "counts"
     finest = np.spacing(np.abs(ends))
     first = np.maximum(finest, 1.0 if is_count else np.where(np.isfinite(width), np.spacing(width), 0.0))
     step, found, beyond = first.copy(), ends, ends + sign * first

@@ -339,3 +339,14 @@ class ZeroInflatedPoisson:
 
 _DENSITIES = {cls.__name__: cls for cls in (Normal, LogNormal, Gamma, NegativeBinomial, StudentT, ZeroInflatedPoisson)}
 DENSITIES = {name: _DENSITIES[cls.__name__] for name, cls in DISTRIBUTIONS.items()}
+_OF_CLASSES = {cls: DENSITIES[name] for name, cls in DISTRIBUTIONS.items()}
+
+
+def functions_of(distribution, name):
+    """Where to look for a function of a distribution: its class, if this has it, or what dforest knows of the built-in one.
+
+    distribution : dforest.core.boost.loss.Loss
+        An object of a class of one's own may be of a subclass of a built-in one.
+    """
+    known = [_OF_CLASSES[cls] for cls in type(distribution).__mro__ if cls in _OF_CLASSES]
+    return distribution if not known or hasattr(distribution, name) else known[0]
