@@ -127,7 +127,7 @@ class ValueWriter:
             return {"metric": value.__name__}
         if callable(value) and hasattr(value, "__qualname__"):
             return {"own": [name_of(value), None]}
-        if hasattr(value, "to_numpy"):  # a frame or a column, as a parameter may be one; what is read is an array
+        if hasattr(value, "to_numpy") and getattr(value, "shape", ()):  # a frame or a column as a parameter, read as an array
             return self._write_array(value.to_numpy(), name)
         raise ValueError(
             f"{name}={value!r} can't be written to a model file; allowed are numbers, texts, dates and times, arrays, frames, "
