@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 # What a fit finds out of each row, which stays with the workers.
-_OF_ROWS = ("oob_error_per_observation_", "oob_decision_function_", "oob_prediction_", "oof_prediction_")
+_OF_ROWS = ("oob_error_per_observation_", "oob_decision_function_", "oob_prediction_", "oof_parameters_", "oof_prediction_")
 
 
 class _OnWorkers:

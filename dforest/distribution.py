@@ -38,8 +38,8 @@ class PythonDistribution(PythonLoss):
     `PredictedDistribution` asks the methods ``variance(*parameters)``, ``log_density(y, *parameters)``,
     ``cdf(y, *parameters)``, ``quantile(q, *parameters)``, ``crps(y, *parameters)`` and ``sample(rng, shape, *parameters)``, all
     over arrays that broadcast; those that a subclass does not define raise NotImplementedError when they are asked for. The score
-    of the estimator needs ``log_density``. What else a subclass may override is described for `dforest.loss.PythonLoss`:
-    ``fit_intercept_only`` and ``in_y_true_range``.
+    of the estimator needs ``log_density``, and conformal intervals need ``quantile`` and a ``cdf`` that takes any number. What
+    else a subclass may override is described for `dforest.loss.PythonLoss`: ``fit_intercept_only`` and ``in_y_true_range``.
 
     Examples
     --------

@@ -133,7 +133,7 @@ def looks_at_rows(model, X, y):
 
 
 STOPS = {"early_stopping": True, "max_iter": 9, "n_iter_no_change": 2, "max_leaf_nodes": 7}
-OF_ROWS = "oob_error_per_observation_", "oob_prediction_", "oob_decision_function_", "oof_prediction_"
+OF_ROWS = "oob_error_per_observation_", "oob_prediction_", "oob_decision_function_", "oof_parameters_", "oof_prediction_"
 WAYS = ["stratified", "balanced", "weighted", "group", BlockSampling(9), BlockSampling(9, replace=False),
         StratifiedSampling("balanced", replace=False), StratifiedSampling({0: 0.5, 1: 10, 2: 7}), GroupSampling(replace=False),
         OwnSampling()]  # fmt: skip

@@ -1,8 +1,9 @@
-"""Oblique forests: time and memory by how many sums of columns a node tries."""
+"""Oblique forests: time and memory by how many sums of columns a node tries, and of sums that are given."""
 
 import numpy as np
 
 import dforest
+from dforest.splitter import patch_projections
 
 from . import data
 
@@ -28,4 +29,29 @@ class Oblique:
         self.forest.fit(self.X, self.y)
 
     def time_predict(self, splitter, n_projections):
+        self.fitted.predict(self.X)
+
+
+class Patches:
+    """Images whose nodes try random sums of pixels, or those of patches, on one thread."""
+
+    params = (["random", "patches"], ["RandomForest", "ExtraTrees"])
+    param_names = ("projections", "kind")
+
+    def setup(self, projections, kind):
+        rng = np.random.default_rng(0)
+        self.X = rng.standard_normal((data.scaled(4_000), 256))
+        self.y = (self.X.reshape(-1, 16, 16)[:, 4:7, 5:9].sum(axis=(1, 2)) > 0).astype(int)
+        given = patch_projections((16, 16), 2000, max_size=5, random_state=0) if projections == "patches" else None
+        own = {"split_axis": "oblique", "projections": given, "n_estimators": 10, "n_jobs": 1, "random_state": 0}
+        self.forest = getattr(dforest, f"{kind}Classifier")(**own)
+        self.fitted = getattr(dforest, f"{kind}Classifier")(**own).fit(self.X, self.y)
+
+    def time_fit(self, projections, kind):
+        self.forest.fit(self.X, self.y)
+
+    def peakmem_fit(self, projections, kind):
+        self.forest.fit(self.X, self.y)
+
+    def time_predict(self, projections, kind):
         self.fitted.predict(self.X)

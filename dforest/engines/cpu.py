@@ -91,7 +91,7 @@ def booster_of(problem, n_threads):
         problem.columns, problem.loss.number, problem.y, problem.weight, n_classes=problem.n_sums,
         one_tree=problem.loss.n_trees_per_iteration == 1, n_directions=problem.loss.n_directions,
         parameter=problem.loss.parameters, baseline=np.array(problem.baseline), seed=problem.seed, n_threads=n_threads,
-        n_drawn=problem.n_drawn, by_chance=problem.by_chance, n_trees=problem.n_grown, raw=problem.raw, constraints=constraints,
-        preferences=preferences, forced=[split.coded(problem.columns) for split in problem.forced],
+        n_drawn=problem.n_drawn, by_chance=problem.by_chance, sampling=problem.sampling, n_trees=problem.n_grown, raw=problem.raw,
+        constraints=constraints, preferences=preferences, forced=[split.coded(problem.columns) for split in problem.forced],
         can_split=problem.can_split, X=problem.X, **problem.rules.asdict(),
     )  # fmt: skip

@@ -322,7 +322,8 @@ def boosting_memory(problem, n_trees, n_threads, n_leaves, scores=0):
         of_row += 16 * n_sums + 13
     of_row += (4 + 8) * ((problem.weight is not None) + (facts.leaf == "relative"))
     if problem.n_drawn is not None:
-        of_row += 4
+        of_row += 4 if problem.by_chance else 4 + 1
+    of_row += bytes_of_plan(problem)
     if facts.leaf not in ("newton", "own"):
         of_row += _WEIGHED
     n_growers = n_threads if problem.n_trees_per_iteration > 1 else 1  # at most
@@ -361,6 +362,11 @@ def _of_tree(problem, n_leaves):
     n_nodes, n_words = 2 * n_leaves - 1, problem.objective.n_leaf_words
     of_node = _FOREST_NODE + problem.columns[0].values.itemsize
     return n_nodes * of_node + (n_leaves - 1) * 8 * problem.objective.n_node_values + n_leaves * 8 * n_words
+
+
+def bytes_of_plan(problem):
+    """How many bytes of each row a sampling plan has that knows all rows: the number of its stratum or group, and an order."""
+    return 0 if problem.sampling is None else 4 + 2
 
 
 def bytes_of_trees(problem, n_trees, n_leaves):
@@ -473,7 +479,7 @@ def boosting_memory_by_level(
     has_hessian = problem.weight is not None or not facts.has_constant_hessian
     of_row = n_sums * (8 + 8 + 4 + (8 + 4) * has_hessian) + 4 + 4 + 1 + 8 * n_outputs * (not is_host or n_outputs > 1)
     of_row += (problem.n_drawn is not None) * (1 + 4 + 4) + (4 + 8) * ((problem.weight is not None) + (facts.leaf == "relative"))
-    of_row += (facts.number < 0) * 8 * (3 * n_sums + 1)
+    of_row += (facts.number < 0) * 8 * (3 * n_sums + 1) + bytes_of_plan(problem)
     n_open = 2 * (n_ahead if problem.rules.max_leaf_nodes else n_leaves)
     entries = len(columns) * max(len(column.values) + column.has_missing for column in columns) * n_outputs * _SUMS
     histograms = min(histogram_bytes, n_open * entries) * (1 if n_ranks == 1 else 2)

@@ -17,7 +17,7 @@ from dforest.core.boost.constraints import Constraints
 from dforest.core.grow.trainer import tree_seeds
 from dforest.core.objective import LinearSumObjective, MultiOutputSumObjective, Objective, SumObjective
 from dforest.core.row_lists import drawn_rows
-from dforest.core.sampling import AllRows, SamplingPlan, Subsample
+from dforest.core.sampling import AllRows, DrawnElsewhere, SamplingPlan, Subsample
 from dforest.core.search.criterion import Criterion
 from dforest.core.search.splitter import Splitter
 from dforest.engines.rows import RowShare
@@ -394,7 +394,10 @@ class BoostingProblem:
         Number of training rows, of all ranks. If ranks have some each, the arrays are of the own rows, and all else is as it is
         for the rows of all ranks.
     n_drawn : int or None
-        How many rows each iteration draws without replacement; None means that trees are grown from all rows.
+        About how many rows each iteration draws, no row twice; None means that trees are grown from all rows.
+    sampling : SamplingPlan or None
+        How the rows of all ranks are drawn, by the seed of an iteration's first tree. None means that n_drawn of them are, all
+        with equal chances.
     constraints : Constraints
     can_split : ndarray of shape (n_features,), dtype uint8, or None
         Which columns have two codes or more among the training rows, so that they may be drawn. None means that none are drawn,
@@ -427,6 +430,7 @@ class BoostingProblem:
     seed: int
     n_rows: int
     n_drawn: int | None = None
+    sampling: SamplingPlan | None = None
     constraints: Constraints = Constraints()
     can_split: np.ndarray | None = None
     n_grown: int = 0
@@ -485,6 +489,8 @@ class BoostingProblem:
         """See `Problem.plans_of`; the range begins with the first tree of an iteration."""
         if self.n_drawn is None or self.by_chance:  # which rows are drawn by chance follows from the gradients of all
             return (AllRows(),) * len(trees)
+        if self.sampling is not None:  # trees don't keep what it knows of every row
+            return (DrawnElsewhere(self.n_drawn),) * len(trees)
         of_iterations = np.repeat(self.seeds_of(trees)[:: self.n_trees_per_iteration], self.n_trees_per_iteration)
         return tuple(Subsample(self.n_drawn, int(seed)) for seed in of_iterations[: len(trees)])
 

@@ -24,6 +24,7 @@ from dforest.estimators.families import (
 )
 
 BOOSTED_CLASSES = frozenset({"boosting classifier"})
+BOOSTED_DISTRIBUTIONS = frozenset({"boosting distribution"})
 MANY_TREES = FORESTS | EMBEDDINGS | ISOLATION | CAUSAL | UPLIFT
 
 
@@ -120,6 +121,21 @@ ATTRIBUTES = (
         ascending order, and below 0 inside: see `predict_interval`. There is a band for each output or, if `quantile` is a list,
         for each pair of quantiles that leave equal shares of targets out. A new fit removes the attribute.""",
         frozenset({"boosting regressor"}),
+    ),
+    Attribute(
+        "conformal_scores_",
+        "ndarray of shape (1, n_rows), dtype float64",
+        """How far out the targets of the rows that `conformalize` was given are in the distributions predicted for them, in
+        ascending order: minus the probability of a target of at most this, or, if it is smaller, of at least this. See
+        `predict_interval`. A new fit removes the attribute.""",
+        BOOSTED_DISTRIBUTIONS,
+    ),
+    Attribute(
+        "oof_parameters_",
+        "ndarray of shape (n_rows, n_parameters), dtype float64",
+        """Parameters of the distribution of each row, out of fold, of which `oof_prediction_` are the means. It is there only
+        where the latter is.""",
+        BOOSTED_DISTRIBUTIONS,
     ),
     Attribute(
         "best_score_", "float or None", "Score after `best_iteration_` iterations; None if there was no early stopping.", BOOSTING

@@ -59,6 +59,12 @@ _BOOSTED = _ANYWHERE | {
     "categorical_smoothing": "cat_smooth",
     "min_samples_category": "min_data_per_group",
     "subsample": "bagging_fraction sub_row bagging bootstrap_fraction",
+    "subsample of HistGradientBoostingClassifier takes shares of classes, such as {0: 0.2}, where other classes keep all rows": (
+        "pos_bagging_fraction pos_sub_row pos_bagging neg_bagging_fraction neg_sub_row neg_bagging"
+    ),
+    'sampling="query" of HistGradientBoostingRanker draws whole queries, of which subsample is the share': (
+        "bagging_by_query sampling_unit"
+    ),
     "colsample_bytree": "feature_fraction sub_feature rsm",
     "max_features": "colsample_bynode feature_fraction_bynode sub_feature_bynode",
     "max_delta_step": "max_tree_output max_leaf_output",

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from numbers import Integral, Real
 from typing import NamedTuple
 
+import numpy as np
+
 from dforest.config import queue_of
 from dforest.core.search.criteria import EFFECT_CRITERIA, OF_KERNELS
 from dforest.core.search.oblique import ObliqueSplitter
@@ -115,6 +117,22 @@ def _together(asks, name, without):
     return said
 
 
+def _is_constrained(estimator):
+    """Whether `monotonic_cst` constrains a feature, or is none of its values, which is for others to say."""
+    given = estimator.monotonic_cst
+    values = list(given.values()) if isinstance(given, dict) else [] if given is None else given
+    try:
+        return bool(np.any(np.asarray(values, np.float64) != 0))
+    except (TypeError, ValueError):
+        return True
+
+
+def _linear_and_monotonic(fit):
+    estimator = fit.estimator
+    asks = _linear(fit) and _is_constrained(estimator)
+    return f"{_linear(fit)} with monotonic_cst={estimator.monotonic_cst!r:.100}" if asks else None
+
+
 def _sketch(fit):
     estimator = fit.estimator
     if getattr(estimator, "multi_class", None) != "one_tree" or fit.n_outputs is None or estimator._loss.n_directions == 0:
@@ -123,7 +141,7 @@ def _sketch(fit):
 
 
 def _chances(fit):
-    return 'sampling="mvs"' if fit.estimator.sampling == "mvs" and fit.estimator.subsample < 1.0 else None
+    return 'sampling="mvs"' if fit.estimator.sampling == "mvs" and fit.estimator.subsample != 1.0 else None
 
 
 def _dropouts(fit):
@@ -229,18 +247,14 @@ def _several_outputs(fit):
     return f"a y of {fit.n_outputs} columns" if fit.n_outputs and fit.n_outputs > 1 else None
 
 
-def _several_outputs_and(name):
-    def said(fit):
-        value = getattr(fit.estimator, name)
-        both = _several_outputs(fit) is not None and value is not None
-        return f"a y of {fit.n_outputs} columns with {name}={value!r}" if both else None
-
-    return said
+def _outputs_and_monotonic(fit):
+    both = _several_outputs(fit) is not None and _is_constrained(fit.estimator)
+    return f"a y of {fit.n_outputs} columns with monotonic_cst={fit.estimator.monotonic_cst!r}" if both else None
 
 
 def _distribution_constraints(fit):
     estimator = fit.estimator
-    if not isinstance(estimator, DistributionTrees) or estimator.monotonic_cst is None:
+    if not isinstance(estimator, DistributionTrees) or not _is_constrained(estimator):
         return None
     return f"{type(estimator).__name__} with monotonic_cst={estimator.monotonic_cst!r:.100}"
 
@@ -366,8 +380,7 @@ FEATURES = {
     "least gain": Feature("`min_gain_to_split`", kinds=(BOOSTING,)),
     "path smoothing": Feature("`path_smooth`", kinds=(BOOSTING,)),
     "linear leaves": Feature('`leaf_model="linear"`, `leaf_model="auto"`', _linear_somewhere, (BOOSTING,)),
-    "linear leaves, monotonic": Feature("linear leaves, with monotonic constraints", _together(_linear, "monotonic_cst", None),
-                                        (BOOSTING,)),
+    "linear leaves, monotonic": Feature("linear leaves, with monotonic constraints", _linear_and_monotonic, (BOOSTING,)),
     "linear leaves, outputs": Feature("linear leaves, with a y of several columns, or one tree for all classes",
                                       _linear_outputs, (BOOSTING,)),
     "linear leaves, losses": Feature("linear leaves, with losses whose leaves are medians, quantiles or robust means",
@@ -383,7 +396,7 @@ FEATURES = {
     "distributions": Feature("distributions: `HistGradientBoostingDistribution`", kinds=(BOOSTING,)),
     "own distribution": Feature("a distribution of your own", kinds=(BOOSTING,)),
     "distributions, monotonic": Feature("distributions, with monotonic constraints", _distribution_constraints, (BOOSTING,)),
-    "outputs, monotonic": Feature("a y of several columns, with monotonic constraints", _several_outputs_and("monotonic_cst")),
+    "outputs, monotonic": Feature("a y of several columns, with monotonic constraints", _outputs_and_monotonic),
     "outputs, categories": Feature("a y of several columns, with categories", kinds=(BOOSTING,)),
     "outputs, many codes": Feature("a y of several columns, with more than 255 codes", kinds=(BOOSTING,)),
 }  # fmt: skip

@@ -68,7 +68,7 @@ def trees_to_dataframe(estimator, *, feature_names=None):
     import pandas
 
     forest = estimator.forest_
-    check_tests(forest)
+    check_tests(forest, "trees_to_dataframe", ', or export_text, which shows the functions of leaves')
     names = np.array([*names_of_features(estimator, feature_names, "{}"), None], object)
     tables = [forest.node_table(t) for t in range(forest.n_trees)]
     draws, weight, value, impurity, decrease = (np.concatenate(parts) for parts in zip(*tables, strict=True))

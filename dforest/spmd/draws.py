@@ -66,17 +66,21 @@ class DrawAllocator:
 
 
 def subsampled(share, n_draws, seed):
-    """Which own rows a `Subsample` of all ranks' rows draws: ndarray of shape (n_own,), dtype uint32, of zeros and ones.
+    """Which own rows a `Subsample` of all ranks' rows draws: see `drawn_by`. n_draws : from 1 to the number of all ranks' rows"""
+    return drawn_by(Subsample(n_draws), share, seed)
+
+
+def drawn_by(plan, share, seed):
+    """How often a plan for all ranks' rows draws own rows: ndarray of shape (n_own,), dtype uint32.
 
     Parameters
     ----------
+    plan : SamplingPlan
     share : RowShare
-    n_draws : int
-        From 1 to the number of all ranks' rows.
     seed : int
         Below 2**32.
     """
-    plan, seeds, pieces = Subsample(n_draws), np.array([seed], np.uint32), share.pieces()
+    seeds, pieces = np.array([seed], np.uint32), share.pieces()
     of_block = TreeDraws((plan,), seeds, share.n_rows, 1).of_block
     return draw_pieces(plan, seeds, share.n_rows, of_block[:, pieces[0]], pieces, 1)[0]
 

@@ -18,7 +18,10 @@ from dforest.core.boost.constraints import Constraints
 from dforest.core.boost.preferences import Preferences
 from dforest.core.boost.tried_columns import can_split
 from dforest.core.coding import code_columns
+from dforest.core.draws import Groups, Strata
+from dforest.core.grow.trainer import tree_seeds
 from dforest.core.integer_weights import integer_weights
+from dforest.core.sampling import Bootstrap
 from dforest.core.sparse_rows import SparseRows
 from dforest.rules.losses import LOSSES
 from dforest.testing import streams
@@ -276,7 +279,9 @@ def test_models_of_weights_of_many_magnitudes(loss, seed):
 
 
 def assert_equal_models(problem):
-    twin = grow_booster(problem.X, problem.y, max_iter=ROUNDS, **problem.parameters)
+    plan = problem.parameters.get("sampling")
+    twin_plan = {} if plan is None else {"sampling": sampling.twin_of(plan)}
+    twin = grow_booster(problem.X, problem.y, max_iter=ROUNDS, **problem.parameters | twin_plan)
     assert np.array_equal(predict_raw(twin, problem.X, problem.parameters["offset"]), twin.raw)
     for name, extreme in EXTREMES.items():
         wanted = extreme.get("loops")
@@ -332,6 +337,48 @@ def test_models_of_rows_drawn_by_chance_are_those_of_the_twin(loss, seed):
         y = np.column_stack([problem.y, targets(rng, loss, n)])
         problem.parameters.update({"offset": None, "monotonic": None, "start": None if loss != "focal" else [0.0, 0.5]})
         assert_equal_models(problem._replace(y=y))
+
+
+def plan_of_classes(rng, n):
+    """A plan that draws a share of the rows of each class, the last of which may have none."""
+    stratum = rng.integers(0, 3, n).astype(np.uint32)
+    known = np.bincount(stratum, minlength=4)
+    return Strata(stratum, np.where(known > 0, np.maximum(1, (known * rng.random(4)).astype(np.int64)), 0), False)
+
+
+def plan_of_groups(rng, n):
+    """A plan that draws whole groups of rows, of which those of one may be anywhere."""
+    number = rng.integers(0, rng.choice([2, 7, 40]), n) if rng.random() < 0.5 else np.arange(n) // 7
+    _, first, number = np.unique(number, return_index=True, return_inverse=True)
+    group = np.argsort(np.argsort(first))[number].astype(np.uint32)
+    return Groups(group, int(rng.integers(1, len(first) + 1)), False)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("plan_of", [plan_of_classes, plan_of_groups])
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber", "log_loss", "multinomial"])
+def test_models_of_rows_drawn_by_a_plan_are_those_of_the_twin(loss, plan_of, seed):
+    problem = random_problem([1700 + seed, LOSSES[loss].number], loss)
+    rng, n = np.random.default_rng(seed), len(problem.y)
+    plan = plan_of(rng, n)
+    problem.parameters.update({"sampling": plan, "n_drawn": plan.count_draws(n)})
+    assert_equal_models(problem)
+
+
+@pytest.mark.parametrize("plan_of", [plan_of_classes, plan_of_groups])
+def test_many_rows_drawn_by_a_plan(plan_of):
+    """Of more than one block of rows, on any number of threads."""
+    problem = large_problem("squared_error", False)
+    plan = plan_of(np.random.default_rng(0), len(problem.y))
+    drawn = {"sampling": plan, "n_drawn": plan.count_draws(len(problem.y))}
+    raw = []
+    for n_threads in (1, 3):
+        booster = make_booster(problem, [0.0], n_threads, more=drawn)
+        roots = [booster.grow_iteration()[0].leaves[:, 0].sum() for _ in range(4)]
+        expected = [plan.counts(len(problem.y), int(seed)).sum() for seed in tree_seeds(problem.parameters["seed"], range(4))]
+        assert roots == expected
+        raw.append(booster.raw_sums.tobytes())
+    assert raw[0] == raw[1]
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -581,6 +628,16 @@ def leaves_of(tree, columns):
             goes_left = tree.missing_left[node] if x != x else x <= tree.threshold[node]
             nodes[row] = node + 1 if goes_left else tree.right[node]
     return np.cumsum(tree.feature < 0)[nodes] - 1
+
+
+def test_plans_that_can_not_be_drawn_by():
+    columns = list(code_columns(np.arange(4.0)[:, None], 256))
+    for plan, says in (
+        (Bootstrap(4), r"sampling=Bootstrap\(n_draws=4\); allowed are plans that draw no row twice"),
+        (Groups(np.arange(3, dtype=np.uint32), 2, False), "n_rows=4, but Groups.* says how 3 rows are drawn"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            Booster(columns, SQUARES, np.zeros(4), baseline=[0.0], n_drawn=2, sampling=plan, **PLAIN)
 
 
 @pytest.mark.parametrize("n_drawn", [0, 5, -1])

@@ -451,6 +451,27 @@ def test_parameters_that_a_warm_start_goes_on_with(lightgbm):
     assert (defaults["max_depth"], defaults["max_delta_step"], defaults["monotonic_cst"]) == (None, None, None)
 
 
+def test_rows_drawn_by_class_and_by_query(lightgbm):
+    X, y = data(missing=False)
+    labels, drawn = (y > np.median(y)).astype(int), {"bagging_freq": 1, "bagging_fraction": 0.9}
+    of_two = {**SMALL, "objective": "binary", "pos_bagging_fraction": 0.5, "neg_bagging_fraction": 0.25, **drawn}
+    ranked = {**SMALL, "objective": "lambdarank", "bagging_by_query": True, **drawn}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = dforest.from_lightgbm(lightgbm.train(of_two, lightgbm.Dataset(X, labels), 2))
+        assert found.subsample == {0: 0.25, 1: 0.5} and found.sampling == "uniform"
+        found.set_params(warm_start=True, max_iter=12).fit(X, labels)
+        named = lightgbm.LGBMClassifier(**{**of_two, "n_estimators": 2}).fit(X, np.array(["no", "yes"])[labels])
+        assert dforest.from_lightgbm(named).subsample == {"no": 0.25, "yes": 0.5}
+        rows = lightgbm.Dataset(X, labels, group=[10] * (len(X) // 10) + [len(X) % 10] * (len(X) % 10 > 0))
+        found = dforest.from_lightgbm(lightgbm.train(ranked, rows, 2))
+        assert (found.subsample, found.sampling) == (0.9, "query")
+        by_share = {**SMALL, **drawn, "pos_bagging_fraction": 0.5}  # which only two classes have
+        assert dforest.from_lightgbm(lightgbm.train(by_share, lightgbm.Dataset(X, y), 2)).subsample == 0.9
+    with pytest.warns(UserWarning, match="LightGBM grew the model with bagging_freq=2, which"):
+        dforest.from_lightgbm(lightgbm.train({**of_two, "bagging_freq": 2}, lightgbm.Dataset(X, labels), 2))
+
+
 def test_parameters_that_have_no_name_here(lightgbm):
     X, y = data(missing=False)
     labels, of_three = np.digitize(y, np.quantile(y, [0.3, 0.6])), {"objective": "multiclass", "num_class": 3}

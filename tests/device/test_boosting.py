@@ -7,7 +7,7 @@ from helpers.device_forests import differences, fit_there, standing_in
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_linnerud
 
-from dforest import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from dforest import HistGradientBoostingClassifier, HistGradientBoostingRanker, HistGradientBoostingRegressor
 
 
 @pytest.mark.parametrize("sizes", [{}, {"subtree_up_to": 0, "chunk": 50, "n_items": 7, "ahead": 4}])
@@ -41,6 +41,23 @@ def test_models_are_those_of_the_processor(device, model, sizes, weighting):
         assert not differences(here, there)
         assert here.predict(X).tobytes() == there.predict(X).tobytes()
         assert here.apply(X).tobytes() == there.apply(X).tobytes()
+
+
+@pytest.mark.parametrize("sizes", [{}, {"subtree_up_to": 0, "chunk": 50, "n_items": 7, "ahead": 4}])
+def test_rows_drawn_by_class_and_by_query(device, sizes):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.standard_normal((5000, 3)), 1)
+    y, qid = np.clip(np.round(X[:, 0] + 1), 0, 2).astype(int), rng.permutation(5000) // 9
+    for model, told in (
+        (HistGradientBoostingClassifier(subsample={0: 0.2, 2: 0.5}), {}),
+        (HistGradientBoostingRanker(subsample=0.4, sampling="query"), {"qid": qid}),
+    ):
+        model.set_params(max_iter=3, early_stopping=False, random_state=0)
+        here = clone(model).fit(X, y, **told)
+        with standing_in(device):
+            there = fit_there(model, X, y, tuning=sizes, **told)
+            assert not differences(here, there)
+            assert here.predict(X).tobytes() == there.predict(X).tobytes()
 
 
 @pytest.mark.parametrize("n_items", [1, 7])

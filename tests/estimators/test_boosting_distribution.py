@@ -365,3 +365,77 @@ def test_wrong_weights_of_means(weight):
     for mean in (predicted.mean_crps, predicted.mean_log_density):
         with pytest.raises(ValueError, match="weight=.*allowed are 2 numbers from 0 on, not all 0, and None"):
             mean([0.0, 10.0], weight)
+
+
+class ShiftedNormal(Normal):
+    """A normal distribution that knows more than dforest's: which targets are far out."""
+
+    def is_far(self, y, location, scale):
+        return np.abs(y - location) > 3 * scale
+
+    def variance(self, location, scale):
+        return 4 * scale**2
+
+
+class StartsAtHome(Normal):
+    def fit_intercept_only(self, y_true, sample_weight=None):
+        return [7.0, 0.0]
+
+
+def test_subclasses_of_built_in_distributions(tmp_path):
+    """They have the formulas of these, but for those that they define."""
+    X = rows(800)
+    y = 1000.0 * targets("normal", X)
+    plain = HistGradientBoostingDistribution("normal", **SMALL).fit(X, y)
+    model = HistGradientBoostingDistribution(ShiftedNormal(), **SMALL).fit(X, y)
+    assert model._loss.loss.unit == plain._loss.loss.unit > 1000
+    found, expected = model.predict_distribution(X), plain.predict_distribution(X)
+    np.testing.assert_allclose(found.parameters, expected.parameters, rtol=1e-6)
+    assert found.variance() == pytest.approx(4 * expected.variance(), rel=1e-5)
+    assert found.crps(y) == pytest.approx(expected.crps(y), rel=1e-5)
+    assert model.score(X, y) == pytest.approx(plain.score(X, y), rel=1e-6)
+    assert model.conformalize(X, y).predict_interval(X) == pytest.approx(plain.conformalize(X, y).predict_interval(X), rel=1e-5)
+    model.save(tmp_path / "model")
+    again = dforest.load(tmp_path / "model", components=[ShiftedNormal])
+    assert again.predict_interval(X).tobytes() == model.predict_interval(X).tobytes()
+    own = HistGradientBoostingDistribution(StartsAtHome(unit=1000.0), **SMALL).fit(X, y)
+    assert own.forest_.objective.baseline == (7.0, 0.0)
+
+
+MAGNITUDES = [name for name, cls in DISTRIBUTIONS.items() if cls.magnitudes is not None]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", MAGNITUDES)
+def test_magnitudes_of_targets(name):
+    X = rows(500)
+    y = targets(name, X)
+    y /= np.abs(y).max()
+    model = HistGradientBoostingDistribution(name, **SMALL)
+    usual = clone(model).fit(X, y)
+    least, most = DISTRIBUTIONS[name].magnitudes
+    for scale in (1.001 * least, 0.999 * most):
+        far = y * scale
+        found = clone(model).fit(X, far)
+        assert np.median(found.predict(X) / scale / usual.predict(X)) == pytest.approx(1, rel=0.01)
+        assert found.score(X, far) + np.log(scale) == pytest.approx(usual.score(X, y), abs=0.05)
+    for scale in (1.1e149, 1e160, 1e300):
+        with pytest.raises(ValueError, match=rf'y holds .*; allowed with loss="{name}" are numbers up to 1e\+149 in magnitude'):
+            clone(model).fit(X, y * scale)
+    for scale in (0.9 * least, 1e-160, 1e-290):
+        with pytest.raises(ValueError, match=rf'y holds numbers up to .* in magnitude; allowed with loss="{name}" are targets of '
+                                             rf"which the greatest is 0, or from {least} to 1e\+149: multiply them"):  # fmt: skip
+            clone(model).fit(X, y * scale)
+    assert np.isfinite(usual.score(X[:5], y[:5] * 1e-160))  # what is scored may be small
+    if name != "gamma":
+        assert (clone(model).fit(X, np.zeros(500)).predict(X) == 0).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_log_normal_targets_of_all_magnitudes():
+    X = rows(500)
+    y = np.exp(np.sin(X[:, 0]))
+    usual = HistGradientBoostingDistribution("lognormal", **SMALL).fit(X, y)
+    for scale in (1e-300, 1e300):
+        found = HistGradientBoostingDistribution("lognormal", **SMALL).fit(X, y * scale)
+        assert found.predict(X) / scale == pytest.approx(usual.predict(X), rel=1e-3)

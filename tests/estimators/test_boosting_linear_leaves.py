@@ -1,6 +1,9 @@
 """Linear leaves of boosted trees: what they predict, how they are chosen and explained, and what refuses them."""
 
+import re
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
@@ -195,15 +198,33 @@ def test_shapley_values_are_those_of_the_twin():
 
 def test_what_takes_leaves_for_numbers_says_so(tmp_path):
     model = linear().fit(X, Y)
+    with_background = "or shap_values with background=None and sparse_output=False"
     calls = [
-        model.to_treelite, model.to_shap,
-        lambda: model.shap_interaction_values(X[:2]), lambda: model.shap_values(X[:2], X[:5]),
-        lambda: model.shap_values(X[:2], sparse_output=True), lambda: model.partial_dependence(X, 0),
-        lambda: dforest.trees_to_dataframe(model),
+        (model.to_treelite, ""), (model.to_shap, ""),
+        (lambda: model.shap_interaction_values(X[:2]), f"shap_interaction_values of leaf_model=.*, {with_background}$"),
+        (lambda: model.shap_values(X[:2], X[:5]), f"^shap_values of leaf_model=.*, {with_background}$"),
+        (lambda: model.shap_values(X[:2], sparse_output=True), f"^shap_values of leaf_model=.*, {with_background}$"),
+        (lambda: model.partial_dependence(X, 0), '^partial_dependence of .*; allowed are models with leaf_model="constant"$'),
+        (lambda: dforest.trees_to_dataframe(model), "^trees_to_dataframe of leaf_model=.*, or export_text, which shows the"),
     ]  # fmt: skip
-    for call in calls:
-        with pytest.raises(ValueError, match='leaf_model="linear"'):
+    for call, says in calls:
+        with pytest.raises(ValueError, match='leaf_model="linear"') as caught:
             call()
+        assert re.search(says, str(caught.value))
+
+
+@pytest.mark.parametrize("zeros", [[0, 0, 0, 0], np.zeros(4, int), {}, {"a": 0}])
+def test_constraints_of_zeros_are_none(zeros):
+    rows = pd.DataFrame(X, columns=list("abcd"))
+    model = linear(max_iter=3, monotonic_cst=zeros).fit(rows, Y)
+    assert np.array_equal(model.predict(rows), linear(max_iter=3).fit(rows, Y).predict(rows))
+    several = np.column_stack([Y, -Y])
+    forest = dforest.RandomForestRegressor(3, random_state=0)
+    expected = clone(forest).fit(rows, several).predict(rows)
+    assert np.array_equal(forest.set_params(monotonic_cst=zeros).fit(rows, several).predict(rows), expected)
+    for wrong in ([0, 0, 0, 1], {"a": 1}):
+        with pytest.raises(ValueError, match="leaf_model=.linear. with monotonic_cst="):
+            linear(monotonic_cst=wrong).fit(rows, Y)
 
 
 def test_text_shows_the_terms():

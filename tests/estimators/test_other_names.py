@@ -26,7 +26,8 @@ FORESTS = [RandomForestClassifier, RandomForestRegressor]
 # The parameters of LightGBM's page that say how a model is trained on a table, without those of files and networks.
 LIGHTGBM = """objective boosting data_sample_strategy num_iterations learning_rate num_leaves num_threads device_type seed
 deterministic force_col_wise force_row_wise histogram_pool_size max_depth min_data_in_leaf min_sum_hessian_in_leaf
-bagging_fraction bagging_freq bagging_seed feature_fraction feature_fraction_bynode feature_fraction_seed extra_trees
+bagging_fraction bagging_freq bagging_seed pos_bagging_fraction neg_bagging_fraction bagging_by_query feature_fraction
+feature_fraction_bynode feature_fraction_seed extra_trees
 early_stopping_round early_stopping_min_delta first_metric_only max_delta_step lambda_l1 lambda_l2 linear_lambda
 min_gain_to_split drop_rate max_drop skip_drop top_rate other_rate min_data_per_group max_cat_threshold cat_l2 cat_smooth
 max_cat_to_onehot monotone_constraints monotone_constraints_method feature_contri path_smooth interaction_constraints verbosity

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers.device_forests import assert_same
 from scipy import sparse
@@ -68,7 +69,7 @@ def test_threads_and_orders_of_columns():
     assert_same(one, three)
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_matrix])
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_matrix, pd.DataFrame])
 def test_models_keep_them(tmp_path, make):
     model = RandomForestRegressor(4, split_axis="oblique", projections=make(MATRIX), random_state=0).fit(X, y)
     model.save(tmp_path / "model.dforest")

@@ -46,6 +46,20 @@ def test_other_models(kind, loss, seed, monkeypatch):
         assert not differences(alone, found)
 
 
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("shares", [{0: 0.3}, {0: 0.1, 1: 1e-9, 2: 0.7}])
+def test_rows_drawn_by_class(shares, size):
+    """As many of each class as one process would draw, whichever ranks have them."""
+    rng = np.random.default_rng(size)
+    X, y = np.round(rng.standard_normal((5000, 3)), 1), np.sort(rng.integers(0, 3, 5000))
+    model = HistGradientBoostingClassifier(max_iter=3, subsample=shares, early_stopping=False, random_state=0)
+    alone = clone(model).fit(X, y)
+    cut = Cut.random(rng, len(y), size, CUTS[size])
+    for found in fit_by_ranks(model, X, y, None, cut, size):
+        assert not differences(alone, found)
+        assert found.predict(X).tobytes() == alone.predict(X).tobytes()
+
+
 def test_columns_that_can_not_split_are_not_drawn():
     """What can split is known of the rows of all ranks, of which each has one value of the last column."""
     rng = np.random.default_rng(0)

@@ -79,7 +79,7 @@ def random_ranking(seed, size):
         max_leaf_nodes=[None, 3, 31][rng.integers(3)], min_samples_leaf=int(rng.integers(1, 6)),
         l2_regularization=float(rng.choice([0.0, 1.0])), max_features=float(rng.choice([0.5, 1.0])),
         subsample=float(rng.choice([1.0, 0.6])), max_bins=int(rng.choice([255, 300, 8])), random_state=int(rng.integers(1000)),
-        monotonic_cst=[None, [1] + (p - 1) * [0]][rng.integers(2)],
+        monotonic_cst=[None, [1] + (p - 1) * [0]][rng.integers(2)], sampling=["uniform", "query"][rng.integers(2)],
     )  # fmt: skip
     weight = [None, rng.integers(1, 4, n) / 2, rng.integers(0, 3, n) / 1.0, weights_of_many_magnitudes(rng, np.arange(n) % 7)]
     weight = weight[rng.integers(4)]

@@ -26,7 +26,8 @@ The rules:
   also light if the exponent for its own largest one, which is above 0, would be higher by 6 or more. A light node has
   exponents of its own, and so have the nodes below it; its hessians above 0 are 1 at least. What a node that is no leaf would
   add comes from the sums of its children: integers of the higher exponent lose their last bits, a half rounded up.
-- With a subsample, each round draws rows without replacement, by the seed of its first tree. They are all that its trees know of:
+- With a subsample, each round draws rows without replacement, or of each class, or whole groups of rows, by the seed of its
+  first tree. They are all that its trees know of:
   exponents and kinds of words are theirs too. The other rows count in `huber`'s delta, and in whether weights are small integers;
   they get the values of the leaves that they reach.
 - A cut sends the first codes of an order to the left. Numbers are ordered by code, and *the rest* are rows whose value is
@@ -156,8 +157,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                  l1_regularization=0.0, path_smooth=0.0, categorical_smoothing=10.0, min_samples_category=10, start=None,
                  min_gain=0.0, monotone_penalty=0.0, feature_costs=None,
                  is_random=False, forced=None,
-                 fair_c=1.0, focal_gamma=2.0, one_tree=None, n_directions=0, by_chance=False, leaf_features=0, linear_l2=0.0,
-                 dropped=None):
+                 fair_c=1.0, focal_gamma=2.0, one_tree=None, n_directions=0, by_chance=False, sampling=None, leaf_features=0,
+                 linear_l2=0.0, dropped=None):
     """Train a booster.
 
     Parameters
@@ -234,6 +235,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
         Whether rows are drawn by chances of their own, about n_drawn of them.
     dropped : callable, optional
         Given the number of a round, it returns those of the rounds that are dropped in it.
+    sampling : object, optional
+        Of `twins.sampling`: how rows are drawn. None: n_drawn of them are, all with equal chances.
 
     Returns
     -------
@@ -305,7 +308,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
             drawn, inverse = draw_by_chance(of_all, n_drawn, tree_seed(seed, number * n_trees))
         elif n_drawn is not None:
             first_seed = tree_seed(seed, number * n_trees)
-            drawn = np.flatnonzero(Subsample(n_drawn, first_seed).counts(n_rows, first_seed)).tolist()
+            drawn = np.flatnonzero((sampling or Subsample(n_drawn)).counts(n_rows, first_seed)).tolist()
         left_out = sorted(set(range(n_rows)) - set(drawn))
         trees, new = [], [[0.0] * n_outputs for _ in range(n_rows)]
         for k in range(n_trees):

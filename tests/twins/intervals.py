@@ -69,6 +69,19 @@ def conformal(lower, upper, y, bands, level):
     return ends if ends[0] <= ends[1] else [(lower + upper) / 2] * 2
 
 
+def tail(distribution, y):
+    """The smaller one of the probabilities of a target of at most, and of at least, y. distribution : of scipy.stats, frozen"""
+    is_count = hasattr(distribution, "pmf") and hasattr(distribution.dist, "pmf")
+    return min(distribution.cdf(y), distribution.sf(y - 1 if is_count else y))
+
+
+def covering_tail(distributions, y, level):
+    """The tail that all numbers of a conformal interval have at least, given distributions and targets of other rows."""
+    tails = sorted((tail(own, target) for own, target in zip(distributions, y, strict=True)), reverse=True)
+    rank = math.ceil(Fraction(str(level)) * (len(tails) + 1))
+    return tails[rank - 1] if rank <= len(tails) else 0.0
+
+
 def by_quantiles(leaf, leaves, counts, y, level):
     """Quantiles by the weights of training rows, moved by what training rows ask for out of bag.
 

@@ -68,7 +68,7 @@ cdef class Booster:
     cdef double* units                 # [n_sums, 2]
     cdef CustomLoss own                # None: the loss has a number
     cdef DrawnRows drawn               # None: all are
-    cdef int64_t n_drawn               # of each iteration
+    cdef int64_t n_drawn               # of each iteration, about
     cdef RowChances chances            # None: rows are drawn alike, if at all
     cdef double[:, ::1] importance_units  # [n_sums, 2] see `RowChances.draw`
     cdef int64_t n_listed              # rows that quantised gradients are made of
@@ -91,6 +91,7 @@ cdef class Booster:
     cdef int64_t n_chunks(self) noexcept nogil
     cdef void quantise_all(self) noexcept nogil
     cdef void draw_by_chance(self) noexcept nogil
+    cdef void list_rows(self, const uint32_t* rows, int64_t n, int64_t total_weight) noexcept nogil
     cdef df_boost_rows rows_of(self, int k) noexcept nogil
     cdef void quantise_chunk(self, int64_t item) noexcept nogil
     cdef void choose_scales(self) noexcept nogil

@@ -41,6 +41,7 @@ from dforest.rules.sketch cimport (
 )
 
 from dforest.core.integer_weights import integer_weights
+from dforest.core.sampling import Subsample
 from dforest.core.threads import Stopped
 from dforest.rules.losses import relative_weights
 
@@ -146,6 +147,8 @@ cdef class Booster:
         How many rows each iteration draws without replacement, from 1 to n_rows. None: trees are grown from all rows.
     by_chance : bool, default=False
         Whether rows are drawn by chances of their own (rules/chances.h), about n_drawn of them. Leaves are then Newton steps.
+    sampling : SamplingPlan, optional
+        By which an iteration draws about n_drawn rows by its seed, no row twice. None: `Subsample`, of n_drawn.
     n_trees : int, default=0
         How many trees there are already.
     raw : ndarray of shape (n_sums, n_rows), dtype float64, optional
@@ -177,7 +180,7 @@ cdef class Booster:
     def __init__(self, columns, loss, y not None, weight=None, *, int n_classes=2, bint one_tree=False, int n_directions=0,
                  parameter=0.0, baseline, double learning_rate,
                  max_leaf_nodes, max_depth, int64_t min_samples_leaf, double min_hessian, double l2, max_features, uint64_t seed,
-                 int n_threads, n_drawn=None, bint by_chance=False, int64_t n_trees=0, raw=None,
+                 int n_threads, n_drawn=None, bint by_chance=False, sampling=None, int64_t n_trees=0, raw=None,
                  double max_delta_step=INFINITY, double colsample_bytree=1.0, double colsample_bylevel=1.0, double l1=0.0,
                  double path_smooth=0.0, double min_gain=0.0, double categorical_smoothing=10.0, int64_t min_samples_category=10,
                  constraints=None, can_split=None, Preferences preferences=None, bint is_random=False,
@@ -243,7 +246,9 @@ cdef class Booster:
         self.n_drawn = n_rows if n_drawn is None else n_drawn
         if not 1 <= self.n_drawn <= n_rows:
             raise ValueError(f"n_drawn={n_drawn}; allowed are numbers from 1 to {n_rows}, the number of rows, and None")
-        self.n_listed = n_rows if by_chance else self.n_drawn
+        if sampling is None and not by_chance and self.n_drawn < n_rows:
+            sampling = Subsample(self.n_drawn)
+        self.n_listed = n_rows if sampling is None else sampling.max_records(n_rows)   # at most
         self.owners = [targets]
         if weight is not None:
             self.set_weights(weight)
@@ -281,8 +286,8 @@ cdef class Booster:
             self.make_sketch()
         if self.chances is not None:
             self.importance_units = np.zeros((K, 2))
-        elif self.n_drawn < n_rows:
-            self.drawn = DrawnRows(n_rows, self.n_drawn)
+        elif sampling is not None:
+            self.drawn = DrawnRows(n_rows, sampling)
             self.rows.list = self.drawn.order
         if isinstance(loss, Loss):
             self.own = CustomLoss(loss, targets, weight, self.team, self.chunk)
@@ -304,7 +309,7 @@ cdef class Booster:
             tried = TriedColumns(len(columns), max_features, colsample_bytree, colsample_bylevel, constraints, can_split)
             tree = BoostedTree(bundles, histograms, team, max_leaf_nodes, max_depth, tried,
                                None if constraints is None else constraints.directions,
-                               n_rows if self.chances is not None else self.n_drawn, tuning, preferences)
+                               self.n_listed, tuning, preferences)
             tree.rules = df_boost_limits(l1, l2, min_hessian, categorical_smoothing, self.fit.weight_unit, min_samples_leaf,
                                          min_samples_category)
             tree.min_gain, tree.is_random = min_gain, is_random
@@ -409,7 +414,7 @@ cdef class Booster:
         cdef int k
         if self.drawn is not None:
             self.drawn.draw(df_tree_seed(self.seed, <uint32_t> self.n_trees), self.rows.times, self.team)
-            self.total_weight = self.drawn.total_weight
+            self.list_rows(self.drawn.order, self.drawn.n_drawn, self.drawn.total_weight)
         if self.chances is not None:
             self.rows.list = NULL                  # importances are those of all rows
             self.n_listed, self.total_weight = self.data.n_rows, self.sum_of_weights
@@ -460,10 +465,14 @@ cdef class Booster:
                 self.importance_units[k, 1] = self.importance_units[k, 0] * (<double> total.sum[0] / <double> total.sum[1])
         self.chances.draw(df_tree_seed(self.seed, <uint32_t> self.n_trees), self.quantised, &self.importance_units[0, 0],
                           self.rows.times, self.kept, self.team)
-        self.rows.list = self.chances.order
-        self.n_listed, self.total_weight = self.chances.n_drawn, self.chances.total_weight
+        self.list_rows(self.chances.order, self.chances.n_drawn, self.chances.total_weight)
+
+    cdef void list_rows(self, const uint32_t* rows, int64_t n, int64_t total_weight) noexcept nogil:
+        """Have the trees of the iteration be grown from some of the rows, which come first in an order of all."""
+        cdef int k
+        self.rows.list, self.n_listed, self.total_weight = rows, n, total_weight
         for k in range(self.n_growers):
-            (<TreeGrower> self.grower[k]).tree.rows.n = self.n_listed
+            (<TreeGrower> self.grower[k]).tree.rows.n = n
 
     cdef void grow_alone(self, int k) noexcept nogil:
         """Grow the k-th tree of an iteration by a grower that is free."""

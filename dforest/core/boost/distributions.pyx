@@ -85,6 +85,7 @@ cdef class BuiltInDistribution(Loss):
     name = ""                          # of the parameter `loss`
     targets = "finite"                 # that are allowed: "finite", "above_0" or "counts"
     is_of_logarithms = False           # of targets
+    magnitudes = None                  # in which the greatest target may be, if it is not 0; None: in any
 
     cdef Derivatives derivatives_of
     cdef MinusLog loss_of
@@ -110,9 +111,19 @@ cdef class BuiltInDistribution(Loss):
         elif self.targets == "counts":
             wrong = (y_true < 0) | (y_true != np.floor(y_true)) | (y_true > LARGEST_COUNT)
             allowed = "counts: integers from 0 to 2**53"
+        if self.magnitudes is not None and not wrong.any():
+            wrong, allowed = np.abs(y_true) > self.magnitudes[1], f"numbers up to {self.magnitudes[1]} in magnitude"
         if wrong.any():
             raise ValueError(f'y holds {y_true[wrong.argmax()]}; allowed with loss="{self.name}" are {allowed}')
         return True
+
+    def check_greatest(self, y_true):
+        """Raise ValueError if the greatest of all targets is so small that parameters would not have a range for it."""
+        greatest = np.abs(y_true).max(initial=0.0)
+        if self.magnitudes is not None and 0 < greatest < self.magnitudes[0]:
+            raise ValueError(f'y holds numbers up to {greatest} in magnitude; allowed with loss="{self.name}" are targets of '
+                             f"which the greatest is 0, or from {self.magnitudes[0]} to {self.magnitudes[1]}: multiply them by "
+                             "a number")
 
     cdef void gradient_hessian(self, const double* y, const double* raw, int64_t n, double* gradient,
                                double* hessian) noexcept nogil:
@@ -162,7 +173,7 @@ cdef class Normal(InUnits):
     array([[6., 2.]])
     """
 
-    name, parameter_names = "normal", ("location", "scale")
+    name, parameter_names, magnitudes = "normal", ("location", "scale"), (1e-149, 1e149)
 
     def __cinit__(self, *args, **kwargs):
         self.derivatives_of, self.loss_of, self.parameters_of = df_normal_derivatives, df_normal_loss, df_normal_parameters
@@ -207,7 +218,7 @@ cdef class Gamma(BuiltInDistribution):
     array([[1., 1.]])
     """
 
-    name, parameter_names, targets = "gamma", ("mean", "shape"), "above_0"
+    name, parameter_names, targets, magnitudes = "gamma", ("mean", "shape"), "above_0", (1e-130, 1e149)
 
     def __cinit__(self, *args, **kwargs):
         self.derivatives_of, self.loss_of = df_gamma_distribution_derivatives, df_gamma_distribution_loss
@@ -255,6 +266,7 @@ cdef class StudentT(InUnits):
     """
 
     name, parameter_names = "student", ("location", "scale", "degrees_of_freedom")
+    magnitudes = (1e-149, 1e149)
 
     def __cinit__(self, *args, **kwargs):
         self.derivatives_of, self.loss_of, self.parameters_of = df_student_derivatives, df_student_loss, df_student_parameters

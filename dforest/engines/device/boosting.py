@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from dforest.core.boost.quantiles import NO_KEY
+from dforest.core.sampling import Subsample
 from dforest.engines.device.coding import codes_there
 from dforest.engines.device.shard import DeviceShard, by_node
 from dforest.engines.device.training import rows_of_codes
@@ -20,7 +21,7 @@ from dforest.engines.rows import RowShare
 from dforest.engines.work_items import NO_SUBSET, BestCuts, WorkItems, first_of_each, offsets
 from dforest.rules import arrays, boosting
 from dforest.rules.records import constants, record
-from dforest.spmd.draws import subsampled
+from dforest.spmd.draws import drawn_by
 
 SUM_BYTES = 24  # of an entry of a histogram
 _ROW = np.dtype([("node", np.int64), ("row", np.int64), ("y", np.float64), ("raw", np.float64), ("weight", np.float64)])
@@ -64,6 +65,7 @@ class BoostingShard(DeviceShard):
         self.n_sums = n_sums
         self.n_outputs = n_sums // problem.n_trees_per_iteration
         self.n_drawn, self.share = problem.n_drawn, problem.share or RowShare.whole(self.n_all)
+        self.sampling = problem.sampling or (self.n_drawn and Subsample(self.n_drawn))
         facts, self._own = problem.loss.facts, None
         self.loss, self.has_hessian = facts.number, weights.weight is not None or not facts.has_constant_hessian
         if facts.number < 0:  # the processor asks a loss of the user's own
@@ -122,7 +124,7 @@ class BoostingShard(DeviceShard):
         """Draw the rows of an iteration, where it draws some of all: the integer weight of all shards' drawn rows."""
         if self.n_drawn is None:
             return self.weights.total
-        counts = subsampled(self.share, self.n_drawn, seed)
+        counts = drawn_by(self.sampling, self.share, seed)
         order = np.concatenate([np.flatnonzero(counts), np.flatnonzero(counts == 0)])
         self.n_rows, self._order = int(counts.sum()), order.astype(np.uint32)
         self.drawn.write(counts.astype(np.uint8))

@@ -33,6 +33,7 @@ from dforest.estimators.boosting.bags import (
 )
 from dforest.estimators.boosting.constraints import constraints_of, forced_splits_of
 from dforest.estimators.boosting.defaults import choose_values
+from dforest.estimators.boosting.drawing import drawing_of
 from dforest.estimators.boosting.gains import warn_of_no_gain
 from dforest.estimators.boosting.growth import BoostedGrowth
 from dforest.estimators.boosting.leaf_models import check_linear_leaves, choose_leaf_model
@@ -406,20 +407,13 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
             leaf_features=self.max_leaf_features if self.leaf_model_ == "linear" else 0,
             linear_l2=float(self.linear_l2),
         )
-        n_drawn = max(1, int(self.subsample * n_rows))
-        by_chance = self.sampling == "mvs" and n_drawn < n_rows
-        if by_chance and self._loss.facts.leaf != "newton":
-            raise ValueError(
-                f'sampling="mvs" with loss={self.loss!r}; allowed is sampling="uniform", as leaves of this loss are no Newton '
-                "steps, and rows that are likelier to be drawn would count too much there"
-            )
         return BoostingProblem(
             columns, self._loss.targets(y), weight, self._loss.bound(queries), baseline, rules, seeds.trees, n_rows,
-            n_drawn if n_drawn < n_rows else None, constraints,
-            can_split(columns, ranks) if rules.draw_columns(len(columns)) else None,
+            constraints=constraints, can_split=can_split(columns, ranks) if rules.draw_columns(len(columns)) else None,
             raw=None if offset is None else np.array(offset.T, order="C"), share=share, statistics=statistics,
-            by_chance=by_chance, forced=forced_splits_of(self, self.n_features_in_),
+            forced=forced_splits_of(self, self.n_features_in_),
             X=None if self.leaf_model_ == "constant" else np.ascontiguousarray(X),
+            **drawing_of(self, training, n_rows, ranks),
         )  # fmt: skip
 
     def _coded(self, parts, kinds, n_categories, bin_weight, ranks, engine):

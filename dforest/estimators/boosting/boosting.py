@@ -3,16 +3,14 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.config import communicator, on_host
+from dforest.config import on_host
 from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.estimators.boosting.base import BoostingEstimator
-from dforest.estimators.boosting.intervals import scores_of_bands
+from dforest.estimators.boosting.conformalize import ConformalIntervals
 from dforest.estimators.boosting.losses import Loss, OwnLoss
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
 from dforest.estimators.boosting.predictions import BoostedClasses, BoostedNumbers
 from dforest.estimators.data.fits import instance_of
-from dforest.estimators.data.outputs import by_output
-from dforest.estimators.data.rows import checked_targets
 from dforest.estimators.declaration import has_parameters
 from dforest.estimators.scoring import ClassifierScore, RegressorScore, read_scored_column
 from dforest.estimators.targets.classes import Classes
@@ -81,7 +79,7 @@ class HistGradientBoostingClassifier(BoostedClasses, ClassifierScore, BoostingEs
 
 
 @has_parameters("boosting regressor", table=BOOSTING_PARAMETERS)
-class HistGradientBoostingRegressor(BoostedNumbers, RegressorScore, BoostingEstimator):
+class HistGradientBoostingRegressor(ConformalIntervals, BoostedNumbers, RegressorScore, BoostingEstimator):
     """Gradient-boosted trees for regression: each tree corrects the predictions of those before it.
 
     A row's *raw prediction* is the sum of a constant and of the values of the leaves that it reaches in all trees; for most
@@ -158,56 +156,6 @@ class HistGradientBoostingRegressor(BoostedNumbers, RegressorScore, BoostingEsti
             return super().score(X, y, sample_weight)
         X, y, sample_weight = read_scored_column(X, y, sample_weight)
         return self._loss.score(on_host(self.predict(X)), y, sample_weight)
-
-    def conformalize(self, X, y, *, offset=None):
-        """Have rows that the model was not fitted to say how wide intervals must be: see `predict_interval`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features), or None
-            Rows that neither trees were grown on nor early stopping was judged by, such as a random tenth of all rows that were
-            left out of `fit`. None means the training rows, each as predicted by the trees of the fold that held it out, which
-            a fit keeps as `oof_prediction_` if rows are held out in turn (`validation_folds`). Intervals then hold their level
-            only about: trees of all rows are a little better than those of a fold, and the number of iterations was chosen by
-            these rows.
-        y : array-like of shape (n_rows,) or (n_rows, n_outputs)
-            Their targets. With X=None, those that `fit` was given; what rows of weight 0 have does not count. Weights of rows
-            don't count either.
-        offset : array-like of shape (n_rows,) or (n_rows, n_predictions), optional
-            What each row's raw prediction begins with, as in `fit`. None means zeros, or, with X=None, those of `fit`.
-
-        Returns
-        -------
-        self
-            The estimator, whose attribute `conformal_scores_` is set. Its predictions stay what they are.
-
-        Raises
-        ------
-        ValueError
-            If y is not as described, if X is None but there are no predictions out of fold, or only those of the rows of one of
-            several ranks, or if `quantile` is a list without two quantiles that leave equal shares of targets out.
-        """
-        check_is_fitted(self)
-        if X is not None:
-            predicted = on_host(self.predict(X, offset=offset))
-        elif communicator().size > 1:
-            raise ValueError(
-                "X=None by several ranks, each of which has predictions out of fold of its own rows; allowed are rows, as X and y"
-            )
-        elif not hasattr(self, "oof_prediction_"):
-            raise ValueError(
-                "X=None, but fit has held no rows out in turn; allowed are rows that the model was not fitted to, and X=None "
-                "after a fit with early_stopping=True and validation_folds=5, for example"
-            )
-        elif offset is not None:
-            raise ValueError("offset is given with X=None; allowed with X=None is offset=None, as fit was given the offsets")
-        else:
-            predicted = self.oof_prediction_
-        y = checked_targets(self, y, predicted)
-        y = self._target.encode_known(self, by_output(y)).astype(np.float64)
-        known = ~np.isnan(predicted.reshape(len(predicted), -1)[:, 0])
-        self.conformal_scores_ = scores_of_bands(self, predicted[known], y[known])
-        return self
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

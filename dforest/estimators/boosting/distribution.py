@@ -4,9 +4,10 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dforest.core.boost.distributions import DISTRIBUTIONS
+from dforest.core.boost.distributions import DISTRIBUTIONS, BuiltInDistribution
 from dforest.core.boost.loss import Loss as BoostingLoss
 from dforest.estimators.boosting.base import BoostingEstimator
+from dforest.estimators.boosting.conformalize import ConformalIntervals
 from dforest.estimators.boosting.distribution_predictions import BoostedDistributions
 from dforest.estimators.boosting.losses import OwnLoss
 from dforest.estimators.boosting.parameters import BOOSTING_PARAMETERS
@@ -18,7 +19,7 @@ from dforest.estimators.targets.numbers import Numbers
 
 
 @has_parameters("boosting distribution", table=BOOSTING_PARAMETERS, max_leaf_nodes=15)
-class HistGradientBoostingDistribution(BoostedDistributions, RegressorMixin, BoostingEstimator):
+class HistGradientBoostingDistribution(ConformalIntervals, BoostedDistributions, RegressorMixin, BoostingEstimator):
     """Gradient-boosted trees for whole distributions: each tree corrects the parameters of all rows' distributions.
 
     A row has a *raw prediction* for each parameter of the distribution of its target, such as the location and the logarithm of
@@ -77,7 +78,7 @@ class HistGradientBoostingDistribution(BoostedDistributions, RegressorMixin, Boo
         return OwnLoss(loss, one_tree=True)
 
     def _fitted_loss(self, loss, rows, has_offset, grown):
-        if "unit" not in loss.loss.get_params() or loss.loss.unit is not None or not loss.loss.is_built_in:
+        if "unit" not in loss.loss.get_params() or loss.loss.unit is not None or not isinstance(loss.loss, BuiltInDistribution):
             return loss
         if has_offset:
             name = type(loss.loss).__name__
@@ -89,8 +90,9 @@ class HistGradientBoostingDistribution(BoostedDistributions, RegressorMixin, Boo
         if grown is not None and isinstance(before, OwnLoss) and type(before.loss) is type(loss.loss):
             return before
         y = rows.y.astype(np.float64)
-        loss.check_targets(y)
-        return OwnLoss(type(loss.loss)(unit=unit_of(loss.loss, y, rows.sample_weight, rows.ranks)), one_tree=True)
+        loss.check_targets(y, is_trained_on=False)  # but for what is asked of the targets of all ranks
+        unit = unit_of(loss.loss, y, rows.sample_weight, rows.ranks)
+        return OwnLoss(type(loss.loss)(**loss.loss.get_params() | {"unit": unit}), one_tree=True)
 
     def score(self, X, y, sample_weight=None):
         """Return the mean logarithm of the density of targets, the log score.

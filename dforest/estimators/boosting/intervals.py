@@ -6,7 +6,8 @@ import numpy as np
 
 from dforest.config import in_kind, on_host
 from dforest.estimators.data.given import check_number
-from dforest.estimators.results.conformal import moved, scores_of
+from dforest.estimators.results.conformal import moved, scores_of, tails_of
+from dforest.estimators.results.predicted import PredictedDistribution
 
 _SAME_LEVEL = 1e-9  # by how much numbers may differ that stand for one level
 
@@ -14,8 +15,11 @@ _SAME_LEVEL = 1e-9  # by how much numbers may differ that stand for one level
 def bands_of(loss):
     """The columns of predictions that are the ends of each band: list of (lower, upper).
 
-    There is one for each output; or, of several quantiles, for each pair of them that leave equal shares of targets out.
+    There is one for each output; or, of several quantiles, for each pair of them that leave equal shares of targets out; or one
+    for all of a distribution, which no columns are the ends of.
     """
+    if loss.distribution is not None:
+        return [None]
     if not loss.levels:
         return [(k, k) for k in range(loss.n_outputs)]
     n = len(loss.levels)
@@ -34,29 +38,61 @@ def check_bands(estimator, method):
     return bands
 
 
-def scores_of_bands(estimator, predicted, y):
+def before_intervals(estimator, X, offset):
+    """What intervals are made of: the predictions of rows, or the parameters of their distributions, a column for each."""
+    if estimator._loss.distribution is not None:
+        return estimator.predict_distribution(X, offset=offset).parameters
+    return estimator.predict(X, offset=offset)
+
+
+def conformal_scores(estimator, predicted, y):
     """What rows score by each band, in ascending order: ndarray of shape (n_bands, n_rows), dtype float64.
 
     Parameters
     ----------
-    estimator : HistGradientBoostingRegressor
+    estimator : HistGradientBoostingRegressor or HistGradientBoostingDistribution
+        There is one band, all of the distribution, if distributions are predicted.
     predicted : ndarray of shape (n_rows,) or (n_rows, n_predictions), dtype float64
+        As of `before_intervals`.
     y : ndarray of shape (n_rows,) or (n_rows, n_outputs), dtype float64
     """
-    predicted, y = predicted.reshape(len(predicted), -1), y.reshape(len(y), -1)
+    loss, predicted, y = estimator._loss, predicted.reshape(len(predicted), -1), y.reshape(len(y), -1)
+    if loss.distribution is not None:
+        loss.check_targets(y[:, 0], is_trained_on=False)
+        return np.sort(-tails_of(PredictedDistribution(loss.distribution, predicted), y[:, 0]))[None]
     found = [
-        scores_of(y[:, 0 if estimator._loss.levels else lower], predicted[:, lower], predicted[:, upper])
+        scores_of(y[:, 0 if loss.levels else lower], predicted[:, lower], predicted[:, upper])
         for lower, upper in check_bands(estimator, "conformalize")
     ]
     return np.sort(found, axis=1)
 
 
 def check_conformal_scores(scores, n_bands):
-    """Raise unless what is known of scores is what `scores_of_bands` finds."""
+    """Raise unless what is known of scores is what `conformal_scores` finds."""
     if not isinstance(scores, np.ndarray) or scores.dtype != np.float64 or scores.ndim != 2:
         raise TypeError("conformal_scores_ is no array of float64 of two axes, as a fitted model has")
     if len(scores) != n_bands or not (np.diff(scores, axis=1) >= 0).all() or not np.isfinite(scores).all():
         raise ValueError(f"conformal_scores_: {scores.shape}; for this model it must be {n_bands} rows of ascending numbers")
+
+
+def checked_level(level):
+    """The share of targets that intervals are to hold. Raises ValueError if it is no number between 0 and 1."""
+    return check_number("level", level, Real, "numbers above 0 and below 1", lambda n: 0 < n < 1)
+
+
+def check_method(method):
+    """Raise ValueError unless it is a way in which intervals are made."""
+    if method not in ("conformal", "quantiles"):
+        raise ValueError(f'method={method!r}; allowed are "conformal" and "quantiles"')
+
+
+def check_conformalized(scores, allowed):
+    """Raise ValueError unless there are scores of rows."""
+    if scores is None:
+        raise ValueError(
+            'method="conformal" needs rows that the model was not fitted to: call conformalize(X, y) first; allowed without is '
+            f"{allowed}"
+        )
 
 
 def predict_interval(self, X, level=0.9, method="conformal", *, offset=None):
@@ -113,21 +149,17 @@ def predict_interval(self, X, level=0.9, method="conformal", *, offset=None):
     (42, 2)
     """
     self._check_fitted()
-    level = check_number("level", level, Real, "numbers above 0 and below 1", lambda n: 0 < n < 1)
-    if method not in ("conformal", "quantiles"):
-        raise ValueError(f'method={method!r}; allowed are "conformal" and "quantiles"')
     levels, scores = self._loss.levels, getattr(self, "conformal_scores_", None)
+    level = checked_level(level)
+    check_method(method)
     if method == "quantiles" and not levels:
         raise ValueError(
             'method="quantiles" needs a model of several quantiles, by loss="quantile" and a list as quantile; allowed for '
             'others is method="conformal"'
         )
     bands = check_bands(self, f'method="{method}"')
-    if method == "conformal" and scores is None:
-        raise ValueError(
-            'method="conformal" needs rows that the model was not fitted to: call conformalize(X, y) first; allowed without is '
-            'method="quantiles", of a model of several quantiles'
-        )
+    if method == "conformal":
+        check_conformalized(scores, 'method="quantiles", of a model of several quantiles')
     chosen = range(len(bands))
     if levels:
         apart = [abs(levels[j] - levels[i] - level) for i, j in bands]

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dforest.core.boost.distributions import BuiltInDistribution
 from dforest.core.boost.intercept import find_intercept, sum_derivatives, sums_of_columns
 from dforest.core.boost.inverse_link import class_predictions, predictions
 from dforest.core.boost.loss import GroupedRows
@@ -68,8 +69,7 @@ class Loss:
     one_tree: bool = False
     one_vs_rest: bool = False
 
-    of_groups = False
-    has_values = True
+    distribution, of_groups, has_values = None, False, True
 
     @classmethod
     def of_classes(cls, name, n_classes, parameter=0.0, multi_class="multinomial"):
@@ -500,6 +500,8 @@ class OwnLoss:
         """See `Loss.check_targets`."""
         if len(y) and not self.loss.in_y_true_range(y.copy()):  # a rank may have no rows
             raise ValueError(f"y holds targets from {y.min()} to {y.max()}, which loss={self.loss!r} does not allow")
+        if is_trained_on and isinstance(self.loss, BuiltInDistribution):
+            self.loss.check_greatest(y)
 
     def baseline(self, y, weight, ranks, offset=None, share=None):
         """See `Loss.baseline`. Raises LossError if the loss says what is no such number.
@@ -507,10 +509,11 @@ class OwnLoss:
         A loss of the user's own that finds it by itself gets the rows of all ranks, in the order of one process.
         """
         is_distribution = self.distribution is not None
-        if is_distribution and self.loss.is_built_in:
+        finds_none = type(self.loss).fit_intercept_only is BoostingLoss.fit_intercept_only
+        if isinstance(self.loss, BuiltInDistribution) and finds_none:
             start = start_of(self.loss, y, weight, ranks)
             return tuple(search_start(lambda raw: self._sums_and_loss(y, raw, weight, ranks, offset), start).tolist())
-        if ranks.size > 1 and type(self.loss).fit_intercept_only is BoostingLoss.fit_intercept_only:
+        if ranks.size > 1 and finds_none:
             start = np.zeros(self.n_sums)
             found = find_intercept(lambda raw: self._sums_of_ranks(y, raw, weight, ranks, None), start, not is_distribution)
         else:

@@ -193,5 +193,6 @@ def _some(problem, chosen, n_rows, share):
         X=of_some(problem.X),
         n_rows=n_rows,
         n_drawn=None if problem.n_drawn is None else max(1, round(problem.n_drawn * n_rows / problem.n_rows)),
+        sampling=None,  # as many rows, whichever they are
         share=share,
     )

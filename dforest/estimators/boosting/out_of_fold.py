@@ -29,7 +29,7 @@ def raw_out_of_fold(divisions, forests, n_iterations, n_threads):
 
 
 def keep_out_of_fold(estimator, raw, kept):
-    """Set the attribute that has the predictions out of fold, or none, and forget the scores of rows by an earlier fit.
+    """Set the attributes that have the predictions out of fold, or none, and forget the scores of rows by an earlier fit.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def keep_out_of_fold(estimator, raw, kept):
     kept : ndarray of bool
         Which of the rows that `fit` was given these are.
     """
-    for name in ("oof_prediction_", "conformal_scores_"):
+    for name in ("oof_prediction_", "oof_parameters_", "conformal_scores_"):
         vars(estimator).pop(name, None)
     if raw is None:
         return
@@ -51,6 +51,8 @@ def keep_out_of_fold(estimator, raw, kept):
 
     if not is_classifier(estimator):
         estimator.oof_prediction_ = of_all(estimator._loss.predict(raw))
+        if estimator._loss.distribution is not None:
+            estimator.oof_parameters_ = of_all(estimator._loss.distribution_of(raw).parameters)
         return
     shares = predicted_shares(estimator._loss, raw, estimator.classes_)
     if isinstance(shares, list):

@@ -450,13 +450,27 @@ BOOSTING_PARAMETERS = (
     ),
     Parameter(
         "subsample",
+        "float or dict",
+        1.0,
+        [Interval(Real, 0, 1, closed="right"), dict],
+        """Share of the rows that each iteration draws without replacement, above 0 and up to 1; the number of rows is rounded
+        down. The trees of the iteration are grown from these rows, and only these count towards `min_samples_leaf`. A share below
+        1 is stochastic gradient boosting: it takes less time, and the trees are less alike. A dict maps classes to shares of
+        their rows, of which at least one is drawn; those of a class that it leaves out are all drawn. Rows that are drawn don't
+        count for more in place of the others, so that probabilities of classes with small shares come out too low: weights of
+        classes, or calibration, take this back.""",
+        of=CLASSIFIER,
+        group=ROWS,
+    ),
+    Parameter(
+        "subsample",
         "float",
         1.0,
         [Interval(Real, 0, 1, closed="right")],
         """Share of the rows that each iteration draws without replacement, above 0 and up to 1; the number of rows is rounded
         down. The trees of the iteration are grown from these rows, and only these count towards `min_samples_leaf`. A share below
         1 is stochastic gradient boosting: it takes less time, and the trees are less alike.""",
-        of=BOOSTING,
+        of=BOOSTING - CLASSIFIER,
         group=ROWS,
     ),
     Parameter(
@@ -469,7 +483,19 @@ BOOSTING_PARAMETERS = (
         drawn, so that sums have the right means. With shares of 0.2 or so this mostly has a lower loss than "uniform" by as
         many rows. It is for losses whose leaves are Newton steps, which are all but those of absolute distances, quantiles and
         robust means.""",
-        of=BOOSTING,
+        of=BOOSTING - RANKER,
+        group=ROWS,
+    ),
+    Parameter(
+        "sampling",
+        '{"uniform", "mvs", "query"}',
+        "uniform",
+        [StrOptions({"uniform", "mvs", "query"})],
+        """How an iteration draws rows, if `subsample` is below 1. "uniform" means that all are equally likely. "mvs", minimal
+        variance sampling, draws about as many, but rows with large derivatives are likelier, and count for less where they are
+        drawn, so that sums have the right means. It is for losses whose leaves are Newton steps. "query" draws whole queries:
+        `subsample` is the share of these, their number is rounded down, and at least one is drawn.""",
+        of=RANKER,
         group=ROWS,
     ),
     Parameter(

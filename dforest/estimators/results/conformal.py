@@ -8,11 +8,18 @@ probability of `level` at least.
 Y. Romano, E. Patterson, E. J. Candès, "Conformalized quantile regression", NeurIPS 2019; with one prediction twice they are
 those of J. Lei et al., "Distribution-free predictive inference for regression", Journal of the American Statistical Association
 113(523), 2018.
+
+Where whole distributions are predicted, the score of a row is minus the *tail* of its target, which is the smaller one of the
+probabilities of a target of at most this and of at least this. The interval of a row has all numbers whose tails are at least
+that of the covering score. Of distributions with a density it is that of V. Chernozhukov, K. Wüthrich, Y. Zhu, "Distributional
+conformal prediction", PNAS 118(48), 2021, whose score is |F(y) - 1/2|: the tail is 1/2 less this. Counts are held with a
+probability of `level` or more, as an interval has either all of a count or nothing.
 """
 
 import numpy as np
 
 _ROUNDING = 1e-6  # of a number of rows
+_SLACK = 1e-12  # of a tail, by which distribution functions may rise and fall by rounding
 
 
 def covering_rank(level, n):
@@ -46,7 +53,86 @@ def moved(lower, upper, scores, level):
     """
     rank = covering_rank(level, len(scores))
     by = scores[rank - 1] if rank <= len(scores) else np.inf
-    ends = np.column_stack([lower - by, upper + by])
+    # A target may have just the covering score, as equal targets of rows of equal predictions do: rounding must not leave it out.
+    slack = 0.0 if np.isinf(by) else 4 * np.spacing(np.maximum(np.maximum(np.abs(lower), np.abs(upper)), abs(by)))
+    ends = np.column_stack([lower - by - slack, upper + by + slack])
     crossed = ends[:, 0] > ends[:, 1]
     ends[crossed] = (0.5 * lower + 0.5 * upper)[crossed, None]
     return ends
+
+
+def tails_of(predicted, y):
+    """The tails of targets: ndarray of shape (n_rows,), dtype float64.
+
+    Parameters
+    ----------
+    predicted : PredictedDistribution
+    y : ndarray of shape (n_rows,), dtype float64
+
+    Raises
+    ------
+    ValueError
+        If a distribution function is no number from 0 to 1 somewhere.
+    """
+    tails = np.minimum(predicted.cdf(y), predicted._upper_tail(y))
+    wrong = ~((tails >= 0) & (tails <= 1))
+    if wrong.any():
+        name = type(predicted.distribution).__name__
+        raise ValueError(
+            f"{name}.cdf is no number from 0 to 1 at a target of {y[wrong][0]!r}, or just below, as intervals need it"
+        )
+    return tails
+
+
+def between_tails(predicted, scores, level):
+    """The ends of intervals that have the tail of the covering score: ndarray of shape (n_rows, 2), dtype float64.
+
+    Parameters
+    ----------
+    predicted : PredictedDistribution
+    scores : ndarray of shape (n,), dtype float64
+        Minus tails, ascending. If there is no covering one, or it is 0, intervals are infinite.
+    level : float
+
+    Returns
+    -------
+    ndarray of shape (n_rows, 2), dtype float64
+        Ends that would cross are both at the median.
+    """
+    rank = covering_rank(level, len(scores))
+    tail = -scores[rank - 1] if rank <= len(scores) else 0.0
+    if tail <= 0:
+        return np.tile([-np.inf, np.inf], (len(predicted), 1))
+    with np.errstate(invalid="ignore", over="ignore"):
+        lower, upper = predicted.quantile(tail), predicted._upper_quantile(tail)
+        width = np.abs(upper - lower)
+        lower = _outwards(predicted, predicted.cdf, lower, width, tail, -1)
+        ends = np.column_stack([lower, _outwards(predicted, predicted._upper_tail, upper, width, tail, 1)])
+        crossed = ends[:, 0] > ends[:, 1]
+        if crossed.any():
+            ends[crossed] = predicted[crossed].median()[:, None]
+    return ends
+
+
+def _outwards(predicted, tail_of, ends, width, tail, sign):
+    """Ends beyond which all numbers have a smaller tail, however an inverse function was rounded: ndarray of shape (n_rows,).
+
+    Targets may have just the score that covers, as equal targets of rows of equal predictions do, so that an end must not lie a
+    little inside of them.
+    """
+    least = tail * (1 - _SLACK)
+    is_count = getattr(predicted.distribution, "targets", None) == "counts"
+    finest = np.spacing(np.abs(ends))
+    first = np.maximum(finest, 1.0 if is_count else np.where(np.isfinite(width), np.spacing(width), 0.0))
+    step, found, beyond = first.copy(), ends, ends + sign * first
+    while True:
+        # An infinite number has no tail.
+        within = np.isfinite(beyond)
+        within &= tail_of(np.where(within, beyond, 0.0)) >= least
+        if not within.any():
+            break
+        found = np.where(within, beyond, found)
+        if not is_count:
+            step[within] *= 2
+        beyond = np.where(within, beyond + sign * step, beyond)
+    return found if is_count else np.where((found != ends) | (first > finest), beyond, ends)

@@ -1,7 +1,8 @@
 """What the distributions of boosted trees say, given the parameters of rows: means, quantiles, densities and scores.
 
 All functions take parameters as arrays that broadcast against their first argument, in the order of `parameter_names`. SciPy is
-imported by those alone that need it, so that means are there without it.
+imported by those alone that need it, so that means are there without it. `upper_tail` is the probability of a target of at least
+this, and `upper_quantile` the other way round; both are exact where it is too small for 1 less it to be another number than 1.
 
 CRPS is the continuous ranked probability score, the integral of the squared difference between the distribution function and
 that of the target: T. Gneiting, A. E. Raftery, "Strictly proper scoring rules, prediction, and estimation", JASA 102(477), 2007.
@@ -49,8 +50,16 @@ class Normal:
         return _special().ndtr((y - location) / scale)
 
     @staticmethod
+    def upper_tail(y, location, scale):
+        return _special().ndtr((location - y) / scale)
+
+    @staticmethod
     def quantile(q, location, scale):
         return location + scale * _special().ndtri(q)
+
+    @staticmethod
+    def upper_quantile(q, location, scale):
+        return location - scale * _special().ndtri(q)
 
     @staticmethod
     def crps(y, location, scale):
@@ -88,8 +97,19 @@ class LogNormal:
             return np.where(y > 0, Normal.cdf(np.log(y), location, scale), 0.0)
 
     @staticmethod
+    def upper_tail(y, location, scale):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(y > 0, Normal.upper_tail(np.log(y), location, scale), 1.0)
+
+    @staticmethod
     def quantile(q, location, scale):
-        return np.exp(Normal.quantile(q, location, scale))
+        with np.errstate(over="ignore"):
+            return np.exp(Normal.quantile(q, location, scale))
+
+    @staticmethod
+    def upper_quantile(q, location, scale):
+        with np.errstate(over="ignore"):
+            return np.exp(Normal.upper_quantile(q, location, scale))
 
     @staticmethod
     def crps(y, location, scale):
@@ -131,8 +151,16 @@ class Gamma:
         return _special().gammainc(shape, np.maximum(y, 0.0) * shape / mean)
 
     @staticmethod
+    def upper_tail(y, mean, shape):
+        return _special().gammaincc(shape, np.maximum(y, 0.0) * shape / mean)
+
+    @staticmethod
     def quantile(q, mean, shape):
         return _special().gammaincinv(shape, q) * mean / shape
+
+    @staticmethod
+    def upper_quantile(q, mean, shape):
+        return _special().gammainccinv(shape, q) * mean / shape
 
     @staticmethod
     def crps(y, mean, shape):
@@ -182,8 +210,18 @@ class NegativeBinomial:
         return np.where(y < 0, 0.0, _special().betainc(size, count + 1, size / (size + mean)))
 
     @staticmethod
+    def upper_tail(y, mean, size):
+        count = np.ceil(np.maximum(y, 0.0))
+        with np.errstate(invalid="ignore"):
+            return np.where(count > 0, _special().betainc(np.maximum(count, 1.0), size, mean / (size + mean)), 1.0)
+
+    @staticmethod
     def quantile(q, mean, size):
         return np.maximum(_scipy("stats").nbinom.ppf(q, size, size / (size + mean)), 0.0)
+
+    @staticmethod
+    def upper_quantile(q, mean, size):
+        return np.maximum(_scipy("stats").nbinom.isf(q, size, size / (size + mean)), 0.0)
 
     @staticmethod
     def crps(y, mean, size):
@@ -222,9 +260,17 @@ class StudentT:
         return _special().stdtr(freedom, (y - location) / scale)
 
     @staticmethod
+    def upper_tail(y, location, scale, freedom):
+        return _special().stdtr(freedom, (location - y) / scale)
+
+    @staticmethod
     def quantile(q, location, scale, freedom):
         z = np.abs(_special().stdtrit(freedom, q))  # which gives far quantiles the wrong sign
         return location + scale * np.where(np.asarray(q) < 0.5, -z, z)
+
+    @staticmethod
+    def upper_quantile(q, location, scale, freedom):
+        return location - StudentT.quantile(q, 0.0, scale, freedom)
 
     @staticmethod
     def crps(y, location, scale, freedom):
@@ -263,9 +309,18 @@ class ZeroInflatedPoisson:
         return np.where(y < 0, 0.0, share + (1 - share) * below)
 
     @staticmethod
+    def upper_tail(y, rate, share):
+        count = np.ceil(np.maximum(y, 0.0))
+        return np.where(count > 0, (1 - share) * _special().pdtrc(np.maximum(count, 1.0) - 1, rate), 1.0)
+
+    @staticmethod
     def quantile(q, rate, share):
         with np.errstate(invalid="ignore"):
             return _scipy("stats").poisson.ppf(np.clip((q - share) / (1 - share), 0.0, 1.0), rate).clip(0.0)
+
+    @staticmethod
+    def upper_quantile(q, rate, share):
+        return _scipy("stats").poisson.isf(np.clip(q / (1 - share), 0.0, 1.0), rate).clip(0.0)
 
     @staticmethod
     def crps(y, rate, share):
@@ -284,3 +339,14 @@ class ZeroInflatedPoisson:
 
 _DENSITIES = {cls.__name__: cls for cls in (Normal, LogNormal, Gamma, NegativeBinomial, StudentT, ZeroInflatedPoisson)}
 DENSITIES = {name: _DENSITIES[cls.__name__] for name, cls in DISTRIBUTIONS.items()}
+_OF_CLASSES = {cls: DENSITIES[name] for name, cls in DISTRIBUTIONS.items()}
+
+
+def functions_of(distribution, name):
+    """Where to look for a function of a distribution: its class, if this has it, or what dforest knows of the built-in one.
+
+    distribution : dforest.core.boost.loss.Loss
+        An object of a class of one's own may be of a subclass of a built-in one.
+    """
+    known = [_OF_CLASSES[cls] for cls in type(distribution).__mro__ if cls in _OF_CLASSES]
+    return distribution if not known or hasattr(distribution, name) else known[0]

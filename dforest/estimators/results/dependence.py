@@ -76,7 +76,7 @@ def partial_dependence(self, X, features, *, grid_resolution=100, percentiles=(0
     check_is_fitted(self)
     check_leaves_predict(self, "partial_dependence")
     forest = self.forest_
-    check_tests(forest)
+    check_tests(forest, "partial_dependence")
     grid_resolution = check_number("grid_resolution", grid_resolution, Integral, "integers from 2", lambda n: n >= 2)
     numbers = [number_of(self, feature) for feature in (features if isinstance(features, list | tuple) else [features])]
     if not numbers or len(set(numbers)) < len(numbers):

@@ -6,7 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from dforest.estimators.data.given import check_number
-from dforest.estimators.results.densities import DENSITIES
+from dforest.estimators.results.densities import functions_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,10 +60,9 @@ class PredictedDistribution:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}; parameters are {', '.join(names)}")
 
     def _ask(self, name, *first, shape=None):
-        """What the functions of the distribution say, of `DENSITIES`, or of the user's own class."""
+        """What the functions of the distribution say: see `functions_of`."""
         distribution = self.distribution
-        functions = DENSITIES[distribution.name] if distribution.is_built_in else distribution
-        function = getattr(functions, name, None)
+        function = getattr(functions_of(distribution, name), name, None)
         if function is None:
             raise NotImplementedError(f"{type(distribution).__name__} does not define {name}")
         columns = [column.reshape(-1, *[1] * (len(shape) - 1)) for column in self.parameters.T] if shape else self.parameters.T
@@ -174,6 +173,18 @@ class PredictedDistribution:
             raise ValueError(f"q={q!r:.200}; allowed are a number from 0 to 1, and lists of such numbers")
         shape = (len(self), *q.shape)
         return self._ask("quantile", np.broadcast_to(q, shape), shape=shape)
+
+    def _upper_tail(self, y):
+        """The probability of a target of at least this. y : ndarray of shape (n_rows,)"""
+        if functions_of(self.distribution, "cdf") is not self.distribution:
+            return self._ask("upper_tail", y, shape=y.shape)
+        return 1.0 - self._ask("cdf", np.nextafter(y, -np.inf), shape=y.shape)
+
+    def _upper_quantile(self, q):
+        """The greatest targets that are reached with a probability: ndarray of shape (n_rows,). q : float"""
+        if functions_of(self.distribution, "quantile") is not self.distribution:
+            return self._ask("upper_quantile", np.full(len(self), q), shape=(len(self),))
+        return self.quantile(1.0 - q)
 
     def interval(self, level=0.9):
         """Return the central interval of each row's distribution.

@@ -18,12 +18,15 @@ _BLOCK_VALUES = 2**23  # of rows whose values are made sparse together
 _LARGE = 2.0**1000  # differences of what leaves predict are finite below
 
 
-def check_tests(forest):
-    """Raise ValueError if it is not known what one feature adds, as nodes test several at a time, or leaves are linear."""
+def check_tests(forest, asked, besides=""):
+    """Raise ValueError if it is not known what one feature adds, as nodes test several at a time, or leaves are linear.
+
+    asked : whose question it is; besides : what else is allowed of linear leaves
+    """
     if forest.objective.line_tables:
         raise ValueError(
-            'leaf_model="linear": leaves add linear functions of several features; allowed are models with '
-            'leaf_model="constant", or shap_values with background=None and sparse_output=False'
+            f'{asked} of leaf_model="linear": leaves add linear functions of several features; allowed are models with '
+            f'leaf_model="constant"{besides}'
         )
     if forest.splitter is not None:
         raise ValueError(
@@ -172,10 +175,11 @@ def shap_interaction_values(self, X, background=None):
 def _explain(self, kind, X, background, sparse_output=False):
     """A result of a kind, `ShapValues` or `ShapInteractionValues`; for several outputs of classes a list of them."""
     check_is_fitted(self)
-    check_leaves_predict(self, "shap_values" if kind is ShapValues else "shap_interaction_values")
+    asked = "shap_values" if kind is ShapValues else "shap_interaction_values"
+    check_leaves_predict(self, asked)
     forest, given = self.forest_, X
     if not (forest.objective.line_tables and kind is ShapValues and background is None and not sparse_output):
-        check_tests(forest)
+        check_tests(forest, asked, ", or shap_values with background=None and sparse_output=False")
     X = self._checked_rows(X)
     if not sparse_output:
         X = dense(X)  # as large as the values

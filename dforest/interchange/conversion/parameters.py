@@ -12,10 +12,10 @@ from dforest.warning import warn
 
 # What has no name here, and its default.
 _LIGHTGBM = {
-    "boosting": "gbdt", "data_sample_strategy": "bagging", "pos_bagging_fraction": "1", "neg_bagging_fraction": "1",
-    "bagging_by_query": "0", "is_unbalance": "0", "use_missing": "1", "zero_as_missing": "0", "forcedsplits_filename": "",
-    "feature_contri": "", "cegb_penalty_split": "0", "cegb_penalty_feature_lazy": "", "cegb_penalty_feature_coupled": "",
-    "max_bin_by_feature": "", "forcedbins_filename": "", "min_data_in_bin": "3", "use_quantized_grad": "0",
+    "boosting": "gbdt", "data_sample_strategy": "bagging", "is_unbalance": "0", "use_missing": "1", "zero_as_missing": "0",
+    "forcedsplits_filename": "", "feature_contri": "", "cegb_penalty_split": "0", "cegb_penalty_feature_lazy": "",
+    "cegb_penalty_feature_coupled": "", "max_bin_by_feature": "", "forcedbins_filename": "", "min_data_in_bin": "3",
+    "use_quantized_grad": "0",
 }  # fmt: skip
 _LIGHTGBM_CATEGORIES = {
     "min_data_per_group": "100", "max_cat_threshold": "32", "cat_l2": "10", "cat_smooth": "10", "max_cat_to_onehot": "4",
@@ -47,7 +47,8 @@ def of_lightgbm(given, n_features, n_classes, categorical):
     Returns
     -------
     found : dict
-        Values by our names; "positive_weight" is the weight of the second of two classes.
+        Values by our names; "positive_weight" is the weight of the second of two classes, and "class_shares" has the shares of
+        their rows that are drawn.
     lacking : list of str
         What has no name here, with its values.
 
@@ -78,10 +79,10 @@ def of_lightgbm(given, n_features, n_classes, categorical):
     for objective, names in _LIGHTGBM_OBJECTIVES.items():
         lacking += _others(given, names) if given.get("objective") == objective else []
     lacking += _others(given, _LIGHTGBM_CATEGORIES) if categorical else []
-    share, frequency = number("bagging_fraction"), whole("bagging_freq")
-    if share is not None and share < 1 and frequency == 1:
-        found["subsample"] = share
-    elif share is not None and share < 1 and frequency:
+    drawing, frequency = _drawing(given, number), whole("bagging_freq")
+    if drawing and frequency == 1:
+        found |= drawing
+    elif drawing and frequency:
         lacking.append(f"bagging_freq={frequency}")
     _constrain(found, lacking, _directions(given, n_features), n_classes, categorical)
     groups = _list(given, "interaction_constraints", "[{}]")
@@ -145,6 +146,9 @@ def take_parameters(estimator, found, lacking, library, classes=None):
             found.setdefault("class_weight", {np.asarray(classes).tolist()[1]: weight})
         else:
             lacking = [*lacking, f"scale_pos_weight={weight:g}"]
+    shares = found.pop("class_shares", None)
+    if shares is not None:
+        found["subsample"] = dict(zip(np.asarray(classes).tolist(), shares, strict=True))
     estimator.set_params(**{name: value for name, value in found.items() if value is not None or name in _NO_LIMIT})
     if lacking:
         warn(
@@ -169,6 +173,18 @@ def _readers(given):
         return None if found is None else int(min(max(found, least), most))
 
     return number, whole
+
+
+def _drawing(given, number):
+    """How LightGBM draws rows, if it draws some of all, by our names; shares of two classes are "class_shares"."""
+    share, objective = number("bagging_fraction"), given.get("objective")
+    shares = [number(f"{which}_bagging_fraction") for which in ("neg", "pos")]
+    if objective == "binary" and any(own is not None and own < 1 for own in shares):  # which bagging_fraction gives way to
+        return {"class_shares": [1.0 if own is None else own for own in shares]}
+    if share is None or share >= 1:
+        return {}
+    by_query = objective in ("lambdarank", "rank_xendcg") and number("bagging_by_query")
+    return {"subsample": share} | ({"sampling": "query"} if by_query else {})
 
 
 def _above_0(**limits):

@@ -127,9 +127,11 @@ class ValueWriter:
             return {"metric": value.__name__}
         if callable(value) and hasattr(value, "__qualname__"):
             return {"own": [name_of(value), None]}
+        if hasattr(value, "to_numpy") and getattr(value, "shape", ()):  # a frame or a column as a parameter, read as an array
+            return self._write_array(value.to_numpy(), name)
         raise ValueError(
-            f"{name}={value!r} can't be written to a model file; allowed are numbers, texts, dates and times, arrays, classes, "
-            "functions, splitters, criteria, losses and samplings that are dataclasses, and what is made of these"
+            f"{name}={value!r} can't be written to a model file; allowed are numbers, texts, dates and times, arrays, frames, "
+            "classes, functions, splitters, criteria, losses and samplings that are dataclasses, and what is made of these"
         )
 
     def _write_array(self, array, name):
