@@ -135,6 +135,10 @@ _BOOSTED = _ANYWHERE | {
         "cegb_penalty_feature_lazy first_feature_use_penalties per_object_feature_penalties penalties_coefficient"
     ),
     "forced_splits": "forcedsplits_filename",
+    "Gains of splits are compared as they are, without noise": "random_strength",
+    "Gradients are always integers, whose sums are the same in any order": (
+        "use_quantized_grad num_grad_quant_bins quant_train_renew_leaf stochastic_rounding"
+    ),
     "Bins can't be forced": "forcedbins_filename",
     "path_smooth": "leaf_smoothing",
     "Leaves are not fitted again to other rows": "refit_decay_rate",
