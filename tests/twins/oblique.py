@@ -34,7 +34,7 @@ def mean_and_scale(x, counts, scaling):
     scale = 1.0
     if scaling == "min_max" and highest - lowest < np.inf:
         scale = highest - lowest
-    elif scaling == "standard" and variance > 0:
+    elif scaling == "standard" and variance > 0 and 2.0 * half_range < np.inf:
         scale = 2.0 * half_range * math.sqrt(variance) / STEPS
     return lowest * (1.0 - mean / STEPS) + highest * (mean / STEPS) + 0.0, scale
 
