@@ -6,7 +6,7 @@ from boost.test_booster import EXTREMES, assert_equal_trees, make_booster, rando
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from twins.boosting import grow_booster, inner_nodes, predict_raw
-from twins.projected import Rule
+from twins.projections import Rule
 
 from dforest.core import loops
 from dforest.rules.losses import LOSSES
@@ -42,7 +42,7 @@ def assert_equal_models(problem, rule, extremes):
 def random_rule(rng, problem):
     """Random projections for the columns of a problem."""
     p, is_number = problem.X.shape[1], np.array(problem.parameters["n_categories"]) == 0
-    sizes = {"max_codes": int(rng.choice([255, 256, 8, 2])), "n_sampled": int(rng.choice([4096, 20, 3]))}
+    sizes = {"max_codes": int(rng.choice([255, 256, 8, 2])), "n_sampled": int(rng.choice([1024, 20, 3]))}
     n_projections = [None, 1, 4, 0.5, 1.5][rng.integers(5)]
     if rng.random() < 0.25 and is_number.sum() > 1:
         matrix = np.where(is_number, rng.standard_normal((5, p)) * (rng.random((5, p)) < 0.5), 0.0)

@@ -116,8 +116,8 @@ def test_medians(pairs):
     [
         ("naive", ("twins.labels", "twins.sampling", "twins.splits")),
         ("boosting", (
-            "twins.boosted_cuts", "twins.chances", "twins.gradients", "twins.linear_leaves", "twins.losses", "twins.sampling",
-            "twins.splits",
+            "twins.boosted_cuts", "twins.chances", "twins.gradients", "twins.linear_leaves", "twins.losses", "twins.projections",
+            "twins.sampling", "twins.splits",
         )),
     ],
 )

@@ -78,7 +78,7 @@ from twins.losses import (
     relative_weight,
     weighted_quantile,
 )
-from twins.projected import Projected, set_payloads, sum_of
+from twins.projections import Projected, set_payloads, sum_of
 from twins.sampling import Subsample
 from twins.splits import feature_order
 
@@ -224,7 +224,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     leaf_features : int
         Most features of a linear leaf. 0: leaves are constants.
     linear_l2 : float
-    oblique : twins.projected.Rule, optional
+    oblique : twins.projections.Rule, optional
         Which sums of features trees split by too. None: there are none.
     start : list of float, optional
         What raw predictions begin with. None means what would lose least without offsets; "focal" needs it.

@@ -36,6 +36,11 @@ cdef class ProjectedColumns:
     cdef Py_ssize_t* terms_from        # [n + 1] where those of each begin
     cdef double* edges                 # [n, DF_PROJECTED_EDGES] the greatest values of their codes, then infinity
     cdef uint8_t* codes                # [n, n_rows]
+    cdef uint32_t* used                # [n_used] columns of the iteration's projections
+    cdef Py_ssize_t n_used
+    cdef int64_t* place                # [n_features] of a column in `used`; -1: it is not there
+    cdef double* copies                # [chunks, numbers, BLOCK] of used columns
+    cdef Py_ssize_t n_numbers          # columns of numbers
     cdef RowCodes rows                 # which have the codes of columns of one byte, these among them, ...
     cdef Py_ssize_t first_byte         # ... from this one on
     cdef object owners                 # of arrays

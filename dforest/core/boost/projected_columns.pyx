@@ -24,8 +24,8 @@ import numpy as np
 from dforest.core.coding.key_sort cimport Key64, df_ordered_key64, df_value_of, fill_edges, sort_items
 from dforest.core.loops cimport loops
 from dforest.core.search.projection cimport (
-    EXPONENT, HEAD, LARGEST, ROWS, TERM, Extremes, Spread, Term, add_up, draw_next, draw_number, draw_weight, find_spread, put_back,
-    take_values, write_sum,
+    EXPONENT, HEAD, LARGEST, TERM, Extremes, Spread, Term, add_copy, add_up, draw_next, draw_number, draw_weight, find_spread,
+    put_back, real_t, take_values, write_sum,
 )
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.rules.bins cimport df_add_to_bin, df_bin_filler, df_bin_filler_of, df_n_filled_bins
@@ -41,10 +41,11 @@ cdef extern from "core/boost/projected.h" nogil:
         DF_PROJECTED_EDGES
 
 cdef enum:
-    SAMPLED = 4096             # rows that edges are chosen by, at most
-    CHUNK = 8192               # rows that a thread codes at a time
-    MAX_CODES = DF_PROJECTED_EDGES
+    SAMPLED = 1024             # rows that edges are chosen by, at most
+    CHUNK = 8192               # rows that a thread codes at a time, ...
+    BLOCK = 64                 # ... so many together, whose values stay in a cache
 
+MAX_CODES, MAX_SAMPLED = DF_PROJECTED_EDGES, SAMPLED
 GREATEST_WEIGHTS = {"binary": 1.0, "continuous": 1.0, "integer": LARGEST, "power_of_two": 1 << EXPONENT}
 
 
@@ -56,12 +57,24 @@ cdef void code_chunk(void* columns, int64_t item) noexcept nogil:
     (<ProjectedColumns> columns).code_chunk(item)
 
 
+cdef inline void copy_column(const real_t* x, size_t stride, Py_ssize_t n, double* copy) noexcept nogil:
+    """Copy n values of a column, which are `stride` values apart."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        copy[i] = x[i * stride]
+
+
 cdef inline df_rows rows_of(X):
     """A matrix of float32 or float64 as rows."""
     cdef const char[:, ::1] there = X.view("i1")
     cdef df_rows rows
     rows.x, rows.stride, rows.is_double = &there[0, 0], X.shape[1] * X.itemsize, X.dtype == "f8"
     return rows
+
+
+def bytes_of_blocks(n_rows, n_numbers):
+    """What copies of blocks of rows take, given how many columns of numbers there are."""
+    return (n_rows + CHUNK - 1) // CHUNK * n_numbers * BLOCK * sizeof(double)
 
 
 def count_columns(splitter, is_number):
@@ -91,7 +104,7 @@ cdef class ProjectedColumns:
     n_threads : int
         How many may look at X before the first iteration.
     tuning : dict
-        `sampled_rows`: rows that edges are chosen by, at most 4096.
+        `sampled_rows`: rows that edges are chosen by, at most 1024.
     """
 
     def __cinit__(self, splitter not None, X not None, is_number not None, int max_codes, uint64_t seed, int n_threads,
@@ -102,7 +115,7 @@ cdef class ProjectedColumns:
         cdef uint32_t first_seed = df_tree_seed(seed, 0)
         cdef double greatest = GREATEST_WEIGHTS[splitter.projection_weights]
         self.n_rows, self.n_features = X.shape
-        self.n_codes = max(1, min(max_codes, MAX_CODES))
+        self.n_codes = max(1, min(max_codes, <int> DF_PROJECTED_EDGES))
         self.weights = WEIGHTS.index(splitter.projection_weights)
         self.X = rows_of(X)
         self.n = count_columns(splitter, is_number)
@@ -142,7 +155,11 @@ cdef class ProjectedColumns:
             sampled = X[Subsample(n_sampled).counts(self.n_rows, seed=int(first_seed)) > 0]
         self.n_sampled, self.sampled = len(sampled), rows_of(sampled)
         self.numbers = <uint32_t*> malloc(self.n_sampled * sizeof(uint32_t))
-        if self.numbers == NULL:
+        self.n_numbers = np.count_nonzero(is_number)
+        self.used = <uint32_t*> malloc((self.n_numbers + 1) * sizeof(uint32_t))
+        self.place = <int64_t*> malloc(self.n_features * sizeof(int64_t))
+        self.copies = <double*> malloc(bytes_of_blocks(self.n_rows, self.n_numbers) + 1)
+        if self.numbers == NULL or self.used == NULL or self.place == NULL or self.copies == NULL:
             raise MemoryError()
         for i in range(self.n_sampled):
             self.numbers[i] = <uint32_t> i
@@ -165,6 +182,9 @@ cdef class ProjectedColumns:
         free(self.swapped)
         free(self.terms)
         free(self.terms_from)
+        free(self.used)
+        free(self.place)
+        free(self.copies)
 
     def look_at_columns(self, is_number, int scaling, int n_threads):
         """Find the spread of each column of numbers among all rows.
@@ -250,13 +270,22 @@ cdef class ProjectedColumns:
             self.terms_from[p + 1] = at
         if self.own_starts != NULL:
             put_back(self.drawable, self.swapped, self.n)
+        self.n_used = 0
+        for k in range(self.n_features):
+            self.place[k] = -1
+        for k in range(at):
+            column = <uint32_t> self.terms[k].column
+            if self.place[column] < 0:
+                self.used[self.n_used] = column
+                self.place[column] = self.n_used
+                self.n_used += 1
         return 0
 
     cdef void find_edges(self, int64_t item) noexcept nogil:
         """Choose the edges of a projection, by the sums of the sample."""
         cdef double sums[SAMPLED]
-        cdef double lows[MAX_CODES]
-        cdef double highs[MAX_CODES]
+        cdef double lows[DF_PROJECTED_EDGES]
+        cdef double highs[DF_PROJECTED_EDGES]
         cdef Key64 keys[SAMPLED]
         cdef Key64 spare[SAMPLED]
         cdef Key64* items = keys
@@ -292,17 +321,28 @@ cdef class ProjectedColumns:
             edges[i] = INFINITY
 
     cdef void code_chunk(self, int64_t item) noexcept nogil:
-        """Write the codes of a chunk of rows."""
-        cdef double sums[ROWS]
-        cdef uint32_t numbers[ROWS]
-        cdef Py_ssize_t at = item * CHUNK, end = min(self.n_rows, at + CHUNK), p, i
-        cdef int n
+        """Write the codes of a chunk of rows. Sums are those of `add_up`, whose terms are added in the same order."""
+        cdef double sums[BLOCK]
+        cdef double* copies = self.copies + item * self.n_numbers * BLOCK
+        cdef const Term* term
+        cdef Py_ssize_t at = item * CHUNK, end = min(self.n_rows, at + CHUNK), stride = self.X.stride, p, k, column
+        cdef int n, i
         while at < end:
-            n = <int> min(<Py_ssize_t> ROWS, end - at)
-            for i in range(n):
-                numbers[i] = <uint32_t> (at + i)
+            n = <int> min(<Py_ssize_t> BLOCK, end - at)
+            for k in range(self.n_used):
+                if self.X.is_double:
+                    copy_column(<const double*> (self.X.x + at * stride) + self.used[k], stride // sizeof(double), n,
+                                copies + k * BLOCK)
+                else:
+                    copy_column(<const float*> (self.X.x + at * stride) + self.used[k], stride // sizeof(float), n,
+                                copies + k * BLOCK)
             for p in range(self.n):
-                add_up(self.terms + self.terms_from[p], self.terms_from[p + 1] - self.terms_from[p], &self.X, numbers, n, sums)
+                for i in range(n):
+                    sums[i] = 0.0
+                for k in range(self.terms_from[p], self.terms_from[p + 1]):
+                    term = &self.terms[k]
+                    column = <Py_ssize_t> term.column
+                    add_copy(copies + self.place[column] * BLOCK, n, term, self.spread[column].may_miss, sums)
                 loops.boost.code_sums(self.edges + p * DF_PROJECTED_EDGES, sums, n, self.n_codes, self.codes + p * self.n_rows + at)
             self.rows.write_bytes(self.first_byte, at, n)
             at += n

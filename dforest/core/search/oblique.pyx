@@ -227,11 +227,8 @@ cdef class ObliqueSplitter(Splitter):
         cdef const int[::1] columns = self.projections.columns
         cdef const int64_t[::1] starts = self.projections.starts
         cdef Py_ssize_t i
-        if self.projections.n_features != self.data.n_features:
-            raise ValueError(f"projections has {self.projections.n_features} columns, and X has {self.data.n_features} features")
-        for i in range(columns.shape[0]):
-            if self.data.columns[columns[i]].kind == CATEGORICAL:
-                raise ValueError(f"projections has weights of feature {columns[i]}, which is categorical; allowed is 0")
+        self.projections.check([self.data.columns[i].n_codes if self.data.columns[i].kind == CATEGORICAL else 0
+                                for i in range(self.data.n_features)])
         self.own_weights = &weights[0]
         self.own_columns = &columns[0]
         self.own_starts = &starts[0]
