@@ -145,7 +145,7 @@ cdef class RowCodes:
             i += m
 
     cdef void write_bytes(self, Py_ssize_t column, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
-        """Write what n rows from `first` on have of the columns of one byte, from one of these on; again, if their codes change."""
+        """Write what n rows from `first` on have of the columns of one byte, from one of these on; again, if codes changed."""
         df_interleave(self.of_bytes + column, self.n_bytes - column, first, n,
                       self.codes + first * self.stride + self.first_byte + column, self.stride)
 

@@ -290,7 +290,7 @@ def _is_oblique(problem):
 
 
 def _bytes_of_test(problem):
-    """Bytes of an oblique test: a payload with its end, which is a threshold, a side, and three numbers for each column of a sum."""
+    """Bytes of an oblique test: a payload with its end: a threshold, a side, and three numbers for each column of a sum."""
     own = problem.splitter.projections
     density = problem.splitter.projection_density if own is None else len(own.values) / own.shape[0]
     return int(8 * (3 + 3 * min(max(3.0, density + 1.0), len(problem.columns))))

@@ -151,7 +151,7 @@ def test_sums_of_ones_own():
 
 
 def test_kinds_of_models():
-    """Several classes in one tree or each, labels, outputs, bags, folds, ranking and distributions, all without a choice of rows."""
+    """Several classes in one tree or each, labels, outputs, bags, folds, ranking and distributions, on any number of threads."""
     rng = np.random.default_rng(0)
     rows, target = rng.standard_normal((300, 4)), rng.standard_normal(300)
     columns = np.column_stack([rows[:, 0] - rows[:, 1], target])

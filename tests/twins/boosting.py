@@ -633,10 +633,10 @@ def flatten(tree, dtype=np.float64):
     Returns
     -------
     dict of ndarray
-        The arrays feature (-1 for a leaf), threshold (of X's dtype; 0 for leaves), right (the number of the right child; 0 for
-        leaves, NaN where payloads tell), missing_left, n_rows, gain (0 for leaves) and values (0 for other nodes if leaves are no Newton steps). A left
-        child's number is its parent's + 1. payload_lengths and payload_words have the categories of tests, as `Forest` has its
-        subsets.
+        The arrays feature (-1 for a leaf), threshold (of X's dtype; 0 for leaves, NaN where payloads tell), right (the number of
+        the right child; 0 for leaves), missing_left, n_rows, gain (0 for leaves) and values (0 for other nodes if leaves are no
+        Newton steps). A left child's number is its parent's + 1. payload_lengths and payload_words have the categories of tests,
+        as `Forest` has its subsets, or, where there may be sums, all tests.
     """
     nodes, right = [], []
 

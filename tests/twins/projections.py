@@ -1,4 +1,4 @@
-"""The naive twins of what oblique splits draw (`projection.pxd`), and of boosted trees' columns of sums (`projected_columns.pyx`)."""
+"""The naive twins of what oblique splits draw (`projection.pxd`), and of boosted trees' sums (`projected_columns.pyx`)."""
 
 import math
 from dataclasses import dataclass

@@ -16,6 +16,7 @@ from dforest.core.loops cimport df_boost_extent, df_boost_rows
 from dforest.core.spin_team cimport SpinTeam
 from dforest.core.threads cimport WorkerContext
 
+
 @cython.final
 cdef class Booster:
     cdef DataView data

@@ -159,8 +159,8 @@ cdef class Booster:
     linear_l2 : float, default=0.0
         What is added to a leaf's sum of Hessians, for its slopes.
     splitter : dforest.splitter.ObliqueSplitter, optional
-        Which sums of columns trees split by too: see `dforest.core.boost.projected_columns`. X has all columns then, and there are
-        neither constraints nor preferences. None: trees split by single columns alone.
+        Which sums of columns trees split by too: see `dforest.core.boost.projected_columns`. X has all columns then, and there
+        are neither constraints nor preferences. None: trees split by single columns alone.
     max_codes : int, default=255
         Most values that a sum is parted into.
     tuning : dict, optional
@@ -208,7 +208,8 @@ cdef class Booster:
         self.n_outputs = self.n_sums if one_tree else 1
         if self.n_outputs > 1:
             tuning = tuning | {"packed_rows": INFINITY}        # cuts of several outputs are searched without digits
-        bundles = Bundles(columns, self.data, min_samples_leaf, n_threads, tuning, 0 if self.projected is None else self.projected.n)
+        bundles = Bundles(columns, self.data, min_samples_leaf, n_threads, tuning,
+                          n_changing=0 if self.projected is None else self.projected.n)
         if self.projected is not None:
             self.projected.attach(bundles)
         n_threads = self.threads_for(bundles.n_cells, n_threads, tuning.get("thread_cells", 65536))

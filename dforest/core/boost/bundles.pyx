@@ -305,8 +305,8 @@ cdef class Bundles:
         Least number of rows of a leaf. Columns of fewer rows with another code than the default have no cuts, and no entries.
     n_threads : int
     n_changing : int, default=0
-        How many of the last columns, of codes of one byte, are written anew again and again: each has a bundle of its own, without
-        a default, whatever its codes are now.
+        How many of the last columns, of codes of one byte, are written anew again and again: each has a bundle of its own,
+        without a default, whatever its codes are now.
     tuning : dict
         `bundles`: whether columns may share a bundle; `lists`: whether columns that are worth no bundle are in lists, or, by
         default, whether they are if that pays; `packed_rows`: from how many rows on bundles share bytes; `narrow_codes`: columns

@@ -1,8 +1,8 @@
 """The sketch of an iteration's gradients: what the splits of one tree for many classes are chosen by.
 
-A sketch has a few directions, along which the gradients of all classes are added up with random signs (rules/sketch.h). It is made
-anew for each tree, by a team's threads, from the quantised gradients of all classes. A `GradientSketch` serves one booster, and
-owns its arrays.
+A sketch has a few directions, along which the gradients of all classes are added up with random signs (rules/sketch.h). It is
+made anew for each tree, by a team's threads, from the quantised gradients of all classes. A `GradientSketch` serves one booster,
+and owns its arrays.
 """
 cimport cython
 from libc.math cimport ldexp

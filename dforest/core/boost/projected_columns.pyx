@@ -11,7 +11,8 @@ The projections of an iteration are drawn by the seed of its first tree, each by
 has, then these, of those that vary among the training rows, and then their weights. Of a given matrix of projections, each draws
 a row that no other of the iteration has.
 
-A `ProjectedColumns` serves one booster, and owns its arrays. It borrows X, and writes into the row codes of the booster's bundles.
+A `ProjectedColumns` serves one booster, and owns its arrays. It borrows X, and writes into the row codes of the booster's
+bundles.
 """
 cimport cython
 from libc.float cimport DBL_MAX
@@ -343,7 +344,8 @@ cdef class ProjectedColumns:
                     term = &self.terms[k]
                     column = <Py_ssize_t> term.column
                     add_copy(copies + self.place[column] * BLOCK, n, term, self.spread[column].may_miss, sums)
-                loops.boost.code_sums(self.edges + p * DF_PROJECTED_EDGES, sums, n, self.n_codes, self.codes + p * self.n_rows + at)
+                loops.boost.code_sums(self.edges + p * DF_PROJECTED_EDGES, sums, n, self.n_codes,
+                                      self.codes + p * self.n_rows + at)
             self.rows.write_bytes(self.first_byte, at, n)
             at += n
 

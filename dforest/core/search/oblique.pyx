@@ -256,7 +256,7 @@ cdef class ObliqueSplitter(Splitter):
                 find_moments(node.records, node.n, self.values, &found, self.scaling == 2, &spread)
                 terms[k].if_missing = spread.mean
 
-    cdef bint find_spread(self, const Node* node, Py_ssize_t column) noexcept nogil:
+    cdef bint look_at(self, const Node* node, Py_ssize_t column) noexcept nogil:
         """Copy a column of numbers, if there is room, set its spread, and return whether it varies in the node.
 
         Of a column that does not, that is done for given projections alone, which may have it.
@@ -292,7 +292,7 @@ cdef class ObliqueSplitter(Splitter):
             if node.columns[column].kind == CATEGORICAL:
                 self.n_columns -= not self.try_categories(node, column, best) and skips
                 continue
-            if not self.find_spread(node, column):
+            if not self.look_at(node, column):
                 self.n_columns -= skips
                 self.push_constant(column, node.depth)
                 continue
@@ -392,7 +392,7 @@ cdef class ObliqueSplitter(Splitter):
         for k in range(self.n_terms):
             column = self.own_columns[first + k]
             if not self.spread[column].is_known:
-                self.find_spread(node, column)
+                self.look_at(node, column)
             self.terms[k].column = <double> column
             self.terms[k].weight = self.own_weights[first + k]
             self.terms[k].if_missing = self.spread[column].mean

@@ -15,14 +15,14 @@ _DOCS = {
         weighted sums of a few features too, which are drawn at random for each iteration, and have bins as single features have;
         categorical features are tested by themselves alone. The next five parameters say which sums these are: see
         `dforest.splitter.ObliqueSplitter`, which draws them at each node.""",
-    "n_projections": """Number of sums that an iteration draws with ``split_axis="oblique"``, as features beside those of X, of all
-        of which nodes try as many as `max_features` says. A float is an exponent of the number of features that are not
+    "n_projections": """Number of sums that an iteration draws with ``split_axis="oblique"``, as features beside those of X, of
+        all of which nodes try as many as `max_features` says. A float is an exponent of the number of features that are not
         categorical, and the result is rounded up. None means this number.""",
-    "projection_scaling": """What features are divided by before they are added up by ``split_axis="oblique"``: "min_max" means the
-        range of their finite values among the training rows, and "standard" their standard deviation there, where each row
+    "projection_scaling": """What features are divided by before they are added up by ``split_axis="oblique"``: "min_max" means
+        the range of their finite values among the training rows, and "standard" their standard deviation there, where each row
         counts once. None means that they are added up as they are.""",
-    "projections": """The sums that iterations draw with ``split_axis="oblique"``, in place of random ones: each row holds the weights
-        of the features in one, which are taken as they are. Two at least are not 0; those of categorical features are. An
+    "projections": """The sums that iterations draw with ``split_axis="oblique"``, in place of random ones: each row holds the
+        weights of the features in one, which are taken as they are. Two at least are not 0; those of categorical features are. An
         iteration draws `n_projections` rows, or takes all if there are not so many. `dforest.splitter.patch_projections` draws
         patches of images and windows of series. None means random sums.""",
 }
