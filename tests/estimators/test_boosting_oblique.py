@@ -85,6 +85,18 @@ def test_tables_with_gaps_and_categories(tmp_path, given):
     np.testing.assert_allclose(model.predict(frame), sums, rtol=1e-12)
 
 
+def test_single_rows_and_permutations():
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((300, 5))
+    rows[rng.random(rows.shape) < 0.1] = np.nan
+    target = np.nan_to_num(rows[:, 0] - rows[:, 1])
+    model = HistGradientBoostingRegressor(**FEW).fit(rows, target)
+    single = model.predictor()
+    np.testing.assert_array_equal([single.predict(row) for row in rows[:20]], model.predict(rows[:20]))
+    means = model.permutation_importance(rows, target, random_state=0).importances_mean
+    assert means[:2].min() > 10 * abs(means[2:]).max()
+
+
 def read_tests(model):
     """The `ObliqueTest` of each node that is no leaf."""
     forest = model.forest_
