@@ -54,6 +54,8 @@ MODELS = [
     ("HistGradientBoostingRegressor", ROUNDS | {"loss": "poisson", "n_bags": 2}, "columns", ("predict",)),
     ("HistGradientBoostingRegressor", ROUNDS | {"leaf_model": "linear", "n_bags": 2}, "numbers", ("predict",)),
     ("HistGradientBoostingClassifier", ROUNDS | {"leaf_model": "linear"}, "classes", BOOSTED),
+    ("HistGradientBoostingClassifier", ROUNDS | {"split_axis": "oblique"}, "classes", BOOSTED),
+    ("HistGradientBoostingRegressor", ROUNDS | {"split_axis": "oblique", "n_bags": 2}, "columns", ("predict",)),
     *(("HistGradientBoostingRanker", ROUNDS | {"loss": loss}, "queries", ("predict",)) for loss in ("lambdarank", "pairwise")),
     *(("HistGradientBoostingDistribution", ROUNDS | {"loss": loss}, "numbers", DISTRIBUTIONS) for loss in POSITIVE),
     *(("HistGradientBoostingDistribution", ROUNDS | {"loss": loss}, "classes", DISTRIBUTIONS) for loss in COUNTS),

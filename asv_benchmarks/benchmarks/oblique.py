@@ -1,4 +1,4 @@
-"""Oblique forests: time and memory by how many sums of columns a node tries, and of sums that are given."""
+"""Oblique forests and boosted trees: time and memory by how many sums of columns are tried, and of sums that are given."""
 
 import numpy as np
 
@@ -54,4 +54,30 @@ class Patches:
         self.forest.fit(self.X, self.y)
 
     def time_predict(self, projections, kind):
+        self.fitted.predict(self.X)
+
+
+class ObliqueBoosting:
+    """Training and predictions on one thread, beside those of single columns (None)."""
+
+    params = ([None, 0.5, 1.0],)
+    param_names = ("n_projections",)
+
+    def setup(self, n_projections):
+        rng = np.random.default_rng(0)
+        self.X = rng.standard_normal((data.scaled(20_000), 16)).astype(np.float32)
+        self.y = (self.X @ rng.standard_normal(16) > 0).astype(int)
+        own = {"early_stopping": False, "max_iter": 20, "n_jobs": 1, "random_state": 0}
+        if n_projections is not None:
+            own |= {"split_axis": "oblique", "n_projections": n_projections}
+        self.model = dforest.HistGradientBoostingClassifier(**own)
+        self.fitted = dforest.HistGradientBoostingClassifier(**own).fit(self.X, self.y)
+
+    def time_fit(self, n_projections):
+        self.model.fit(self.X, self.y)
+
+    def peakmem_fit(self, n_projections):
+        self.model.fit(self.X, self.y)
+
+    def time_predict(self, n_projections):
         self.fitted.predict(self.X)

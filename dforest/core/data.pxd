@@ -37,6 +37,7 @@ cdef class RowCodes:
     cdef RowCodes of(const Column* columns, Py_ssize_t n_features, Py_ssize_t n_rows, int n_threads)
 
     cdef void make(self, Py_ssize_t first, Py_ssize_t n) noexcept nogil
+    cdef void write_bytes(self, Py_ssize_t column, Py_ssize_t first, Py_ssize_t n) noexcept nogil
 
 
 cdef class DataView:

@@ -13,7 +13,8 @@ A row has of each column its bucket, where the column has buckets, and else its 
 aligned; those of one byte last, in the order of their columns. Rows of up to 64 bytes are padded to a power of two, so that none
 lies in two cache lines, and longer ones to whole lines where that takes little memory.
 
-The row codes of a fit are made once, by several threads; afterwards all threads share them, and none writes to them.
+The row codes of a fit are made once, by several threads; afterwards all threads share them, and none writes to them, but for
+boosted trees, whose last columns may change from iteration to iteration (`dforest.core.boost.projected_columns`).
 """
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -140,8 +141,13 @@ cdef class RowCodes:
                     spread[uint32_t](self, i, m, <const uint32_t*> column.codes, place)
                 else:
                     spread[uint64_t](self, i, m, <const uint64_t*> column.codes, place)
-            df_interleave(self.of_bytes, self.n_bytes, i, m, self.codes + i * self.stride + self.first_byte, self.stride)
+            self.write_bytes(0, i, m)
             i += m
+
+    cdef void write_bytes(self, Py_ssize_t column, Py_ssize_t first, Py_ssize_t n) noexcept nogil:
+        """Write what n rows from `first` on have of the columns of one byte, from one of these on; again, if codes changed."""
+        df_interleave(self.of_bytes + column, self.n_bytes - column, first, n,
+                      self.codes + first * self.stride + self.first_byte + column, self.stride)
 
     def column(self, Py_ssize_t j, int width):
         """What the rows have of column j, in `width` bytes each, as a view: ndarray of shape (n_rows,)."""

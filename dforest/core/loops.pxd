@@ -182,6 +182,7 @@ cdef extern from "core/loops.h" nogil:
         void (*predictions)(int loss, const double* raw, int64_t n, double* prediction) noexcept nogil
         void (*class_predictions)(const double* raw, int64_t n, int64_t n_classes, double* p) noexcept nogil
         double (*rank_pairs)(const df_ranked* ranked, int64_t n, const df_rank_rule* rule) noexcept nogil
+        void (*code_sums)(const double* edges, const double* sums, int n, int missing, uint8_t* codes) noexcept nogil
         void (*add_digits)(int64_t* entries, const int32_t* radix, int n_digits, int64_t* digits) noexcept nogil
         int64_t (*count)(const df_boost_entries* entries, int n, int64_t* most) noexcept nogil
         void (**unpack)(const df_boost_entries* entries, int n_codes, int default_code, df_boost_sums total,

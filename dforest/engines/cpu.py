@@ -93,5 +93,5 @@ def booster_of(problem, n_threads):
         parameter=problem.loss.parameters, baseline=np.array(problem.baseline), seed=problem.seed, n_threads=n_threads,
         n_drawn=problem.n_drawn, by_chance=problem.by_chance, sampling=problem.sampling, n_trees=problem.n_grown, raw=problem.raw,
         constraints=constraints, preferences=preferences, forced=[split.coded(problem.columns) for split in problem.forced],
-        can_split=problem.can_split, X=problem.X, **problem.rules.asdict(),
+        can_split=problem.can_split, X=problem.X, splitter=problem.splitter, **problem.rules.asdict(),
     )  # fmt: skip

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dforest.core.boost.bundles import size_of_rows
+from dforest.core.boost.projected_columns import MAX_CODES, MAX_SAMPLED, bytes_of_blocks, count_columns
+from dforest.core.coding.columns import CATEGORICAL
 from dforest.core.data import DataView, row_bytes
 from dforest.core.grow.label_order import label_order_bytes, words_of_label
 from dforest.core.grow.subtree_cache import subtree_cache_bytes
@@ -186,11 +188,8 @@ def bytes_of_forest(problem, n_trees, n_leaves, n_distinct, n_threads):
     """(bytes of a `Forest`, bytes that its leaves take a second time when it is made). All as of `forest_memory`."""
     n_nodes, n_words = 2 * n_leaves - 1, words_of_leaf(problem, n_leaves)
     of_trees = (n_trees + n_threads) * n_nodes * (_FOREST_NODE + problem.columns[0].values.itemsize)
-    if _is_oblique(problem):  # a payload with its end: a threshold, a side, and three numbers for each column of a sum
-        own = problem.splitter.projections
-        density = problem.splitter.projection_density if own is None else len(own.values) / own.shape[0]
-        n_terms = min(max(3.0, density + 1.0), len(problem.columns))
-        of_trees += (n_trees + n_threads) * (n_leaves - 1) * int(8 * (3 + 3 * n_terms))
+    if _is_oblique(problem):
+        of_trees += (n_trees + n_threads) * (n_leaves - 1) * _bytes_of_test(problem)
     if not problem.criterion.is_additive:  # values of inner nodes
         of_trees += (n_trees + n_threads) * (n_leaves - 1) * 8 * problem.objective.n_node_values
     if n_distinct is None:
@@ -290,6 +289,25 @@ def _is_oblique(problem):
     return isinstance(problem.splitter, ObliqueSplitter)
 
 
+def _bytes_of_test(problem):
+    """Bytes of an oblique test: a payload with its end: a threshold, a side, and three numbers for each column of a sum."""
+    own = problem.splitter.projections
+    density = problem.splitter.projection_density if own is None else len(own.values) / own.shape[0]
+    return int(8 * (3 + 3 * min(max(3.0, density + 1.0), len(problem.columns))))
+
+
+def bytes_of_projected(problem, n_threads):
+    """(bytes of the projections of boosted trees as columns, how many codes each has: ndarray of int)."""
+    if problem.splitter is None:
+        return 0, np.zeros(0, np.int64)
+    is_number = np.array([column.kind != CATEGORICAL for column in problem.columns])
+    n = count_columns(problem.splitter, is_number)
+    n_codes, itemsize = min(problem.rules.max_codes, MAX_CODES), problem.X.itemsize
+    n_bytes = len(problem.y) * n + 8 * MAX_CODES * n + min(len(problem.y), MAX_SAMPLED) * problem.X.shape[1] * itemsize
+    n_bytes += (4 + 8 * n_threads) * len(problem.y)  # numbers of rows, and a copy of a column for each thread
+    return n_bytes + bytes_of_blocks(len(problem.y), np.count_nonzero(is_number)), np.full(n, n_codes, np.int64)
+
+
 def boosting_memory(problem, n_trees, n_threads, n_leaves, scores=0):
     """The `MemoryEstimate` of boosted trees that the processor grows.
 
@@ -306,11 +324,13 @@ def boosting_memory(problem, n_trees, n_threads, n_leaves, scores=0):
     columns, facts, n_rows, n_sums = problem.columns, problem.loss.facts, len(problem.y), problem.n_sums
     n_outputs = n_sums // problem.n_trees_per_iteration
     n_drawn = n_rows if problem.n_drawn is None else problem.n_drawn
-    n_codes = np.array([len(column.values) + column.has_missing for column in columns])
-    n_stored = np.array([n_rows if column.rows is None else len(column.rows) for column in columns])
+    projected, of_projected = bytes_of_projected(problem, n_threads)
+    n_codes = np.append([len(column.values) + column.has_missing for column in columns], of_projected)
+    n_stored = np.append([n_rows if column.rows is None else len(column.rows) for column in columns], 0 * of_projected + n_rows)
     is_listed = (n_codes > _NARROW) | (n_stored < n_rows)
     n_bytes, n_entries = size_of_rows(n_rows, n_codes[~is_listed].tolist())
     rows = n_rows * row_bytes([1] * n_bytes) + (n_rows * n_bytes if n_bytes < np.count_nonzero(~is_listed) else 0)
+    rows += projected
     if is_listed.any():
         rows += 4 * int(n_stored[is_listed].sum()) + 8 * n_rows
         n_entries += int(n_codes[is_listed].sum())
@@ -361,7 +381,9 @@ def _of_tree(problem, n_leaves):
     """Bytes of a tree's arrays."""
     n_nodes, n_words = 2 * n_leaves - 1, problem.objective.n_leaf_words
     of_node = _FOREST_NODE + problem.columns[0].values.itemsize
-    return n_nodes * of_node + (n_leaves - 1) * 8 * problem.objective.n_node_values + n_leaves * 8 * n_words
+    if problem.splitter is not None:
+        of_node += _bytes_of_test(problem) / 2  # as every second node is no leaf
+    return int(n_nodes * of_node) + (n_leaves - 1) * 8 * problem.objective.n_node_values + n_leaves * 8 * n_words
 
 
 def bytes_of_plan(problem):

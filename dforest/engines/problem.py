@@ -314,6 +314,8 @@ class BoostingRules:
         Most features of a linear leaf. 0: leaves are constants.
     linear_l2 : float, default=0.0
         What is added to a leaf's sum of Hessians, for its slopes.
+    max_codes : int, default=255
+        Most values that a sum of columns is parted into; counted as 255 if it is more.
     """
 
     learning_rate: float
@@ -334,6 +336,7 @@ class BoostingRules:
     is_random: bool = False
     leaf_features: int = 0
     linear_l2: float = 0.0
+    max_codes: int = 255
 
     def draw_columns(self, n_features):
         """Whether trees, levels or nodes try some of so many features: bool."""
@@ -418,7 +421,9 @@ class BoostingProblem:
     forced : tuple of ForcedSplit
         The splits at the top of each tree, that of the root first.
     X : ndarray of shape (n_own_rows, n_features), C-contiguous, or None
-        What the columns were made from, if leaves are linear.
+        What the columns were made from, if leaves are linear, or there is a splitter.
+    splitter : dforest.splitter.ObliqueSplitter or None
+        Which sums of columns trees split by too, and what their tests are. None: they split by single columns alone.
     """
 
     columns: Sequence
@@ -441,6 +446,7 @@ class BoostingProblem:
     used: np.ndarray | None = None
     forced: tuple = ()
     X: np.ndarray | None = None
+    splitter: object = None
     after_tree = None  # what `Problem` says of it: rows' predictions are known before a step could change a tree
 
     @property

@@ -38,6 +38,12 @@ _ANYWHERE = {
     "The model does not depend on the number of threads, ranks or devices, without any parameter": (
         "deterministic tree_learner num_machines"
     ),
+    "n_projections": "sparse_oblique_max_num_projections",
+    "A float as n_projections is an exponent of the number of features": "sparse_oblique_num_projections_exponent",
+    "projection_density": "sparse_oblique_projection_density_factor feature_combinations",
+    "projection_weights": "sparse_oblique_weights",
+    "projection_scaling": "sparse_oblique_normalization",
+    "projections, of dforest.splitter.patch_projections": "data_dims min_patch_dims max_patch_dims",
 }
 _BOOSTED = _ANYWHERE | {
     "Boosted trees are always grown by bins, of which max_bins is the number; device says where": "tree_method",
@@ -183,12 +189,6 @@ _FORESTS = _ANYWHERE | {
     ),
     "Rows of weight 0 are left out of a fit: pass them to score, and to sklearn.inspection.permutation_importance": "holdout",
     "n_random_splits": "num_random_splits",
-    "n_projections": "sparse_oblique_max_num_projections",
-    "A float as n_projections is an exponent of the number of features": "sparse_oblique_num_projections_exponent",
-    "projection_density": "sparse_oblique_projection_density_factor feature_combinations",
-    "projection_weights": "sparse_oblique_weights",
-    "projection_scaling": "sparse_oblique_normalization",
-    "projections, of dforest.splitter.patch_projections": "data_dims min_patch_dims max_patch_dims",
     "honest": "honesty inference",
     "honest_fraction": "honesty_fraction",
     "ci_group_size": "subforest_size",

@@ -184,8 +184,16 @@ def _several_thresholds(fit):
 def _oblique(fit):
     if fit.estimator.split_axis == "oblique":
         return 'split_axis="oblique"'
+    if isinstance(fit.estimator.splitter, str):
+        return None
     splitter = _splitter(fit)
     return f"splitter={splitter!r}" if isinstance(splitter, ObliqueSplitter) else None
+
+
+def _oblique_constraints(fit):
+    given = {name: getattr(fit.estimator, name) for name in ("monotonic_cst", "interaction_cst", "feature_costs")}
+    said = [f"{name}={value!r:.100}" for name, value in given.items() if value is not None]
+    return f"{_oblique(fit)} with {' and '.join(said)}" if _oblique(fit) and said else None
 
 
 def _regularised(fit):
@@ -338,7 +346,13 @@ FEATURES = {
     "little bags": Feature("`ci_group_size` above 1", kinds=FORESTS),
     "label order": Feature('`categorical_split="order"`', _label_order),
     "several thresholds": Feature("`n_random_splits` above 1", _several_thresholds, FORESTS),
-    "oblique": Feature('`split_axis="oblique"`', _oblique, FORESTS),
+    "oblique": Feature('`split_axis="oblique"`', _oblique),
+    "oblique, constraints": Feature('`split_axis="oblique"`, with monotonic or interaction constraints, or `feature_costs`',
+                                    _oblique_constraints, (BOOSTING,)),
+    "oblique, linear leaves": Feature('`split_axis="oblique"`, with linear leaves', _together(_oblique, "leaf_model", "constant"),
+                                      (BOOSTING,)),
+    "oblique, label order": Feature('`split_axis="oblique"`, with `categorical_split="order"`',
+                                    _together(_label_order, "split_axis", "axis_aligned"), (BOOSTING,)),
     "regularised gains": Feature("`regularization_factor` below 1", _regularised, FORESTS),
     "choice": Feature('`max_features="auto"`, `min_samples_leaf="auto"`, `leaf_smoothing="auto"`', kinds=FORESTS),
     "choice, warm start": Feature('`max_features="auto"`, `min_samples_leaf="auto"`, `leaf_smoothing="auto"`, with `warm_start`',
@@ -412,6 +426,14 @@ REFUSALS = [
     Refusal("preferred features", (DEVICE,), "features are drawn with equal chances there", "None", FORESTS),
     Refusal("several thresholds", (DEVICE,), "one threshold is drawn for each feature there", "1", FORESTS),
     Refusal("oblique", (DEVICE,), "sums of features are no code for kernels", 'split_axis="axis_aligned"', FORESTS),
+    Refusal("oblique", (DEVICE, RANKS), "sums of features are made by the processor of one process alone",
+            'split_axis="axis_aligned"', (BOOSTING,)),
+    Refusal("oblique, constraints", _EVERYWHERE, "a sum of features has no direction, group or cost",
+            'split_axis="axis_aligned", or none of these', (BOOSTING,)),
+    Refusal("oblique, linear leaves", _EVERYWHERE, "linear functions are of the single features that are tested above a leaf",
+            'split_axis="axis_aligned", or leaf_model="constant"', (BOOSTING,)),
+    Refusal("oblique, label order", _EVERYWHERE, "statistics of labels are tested as features by themselves",
+            'split_axis="axis_aligned", or categorical_split="subset"', (BOOSTING,)),
     Refusal("regularised gains", (DEVICE,), "the features that are used above a node are not known there", "1", FORESTS),
     Refusal("many classes in one tree", (DEVICE, RANKS), "sketches of gradients are made by the processor of one process",
             'multi_class="multinomial"', (BOOSTING,)),

@@ -117,7 +117,7 @@ def test_medians(pairs):
         ("naive", ("twins.labels", "twins.sampling", "twins.splits")),
         ("boosting", (
             "twins.boosted_cuts", "twins.chances", "twins.dropout", "twins.gradients", "twins.linear_leaves", "twins.losses",
-            "twins.sampling", "twins.splits",
+            "twins.projections", "twins.sampling", "twins.splits",
         )),
     ],
 )

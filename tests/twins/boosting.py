@@ -80,6 +80,7 @@ from twins.losses import (
     relative_weight,
     weighted_quantile,
 )
+from twins.projections import Projected, set_payloads, sum_of
 from twins.sampling import Subsample
 from twins.splits import feature_order
 
@@ -103,6 +104,8 @@ class Node:
     # Of a leaf, or what another node would add as one, for each output; 0 there if leaves are no Newton steps.
     values: list = ()
     line: object = None  # of a leaf that adds a linear function, a `Line`
+    terms: list = ()  # of a test of a sum, its `Term`s
+    payload: list = None  # of a test where there may be sums, its words
     left: object = None  # a Node
     right: object = None
 
@@ -158,7 +161,7 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
                  min_gain=0.0, monotone_penalty=0.0, feature_costs=None,
                  is_random=False, forced=None,
                  fair_c=1.0, focal_gamma=2.0, one_tree=None, n_directions=0, by_chance=False, sampling=None, leaf_features=0,
-                 linear_l2=0.0, dropped=None):
+                 linear_l2=0.0, dropped=None, oblique=None):
     """Train a booster.
 
     Parameters
@@ -224,6 +227,8 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     leaf_features : int
         Most features of a linear leaf. 0: leaves are constants.
     linear_l2 : float
+    oblique : twins.projections.Rule, optional
+        Which sums of features trees split by too. None: there are none.
     start : list of float, optional
         What raw predictions begin with. None means what would lose least without offsets; "focal" needs it.
     one_tree : bool, optional
@@ -281,7 +286,12 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
     values = ValueLimits(learning_rate, max_delta_step, own is None and not is_constant, n_coupled)
     sums = [[0.0] * n_outputs for _ in range(n_rows)] if offset is None else offset.tolist()
     rounds, kinds, used, weighed_rounds = [], [], set(), Rounds(dropped, learning_rate)
+    projected = None if oblique is None else Projected(oblique, X, columns, seed)
+    of_features, terms = columns, []
     for number in range(max_iter):
+        if projected is not None:
+            terms = projected.terms_of(tree_seed(seed, number * n_trees))
+            columns = of_features + projected.columns_of(terms)
         known = weighed_rounds.without_dropped(sums)
         raw = [[baseline + s for baseline, s in zip(start, of_row, strict=True)] for of_row in known]
         parameter = {"tweedie": power, "fair": fair_c, "focal": focal_gamma}.get(loss, quantile) if own is None else quantile
@@ -323,11 +333,13 @@ def grow_booster(X, y, *, loss, n_classes=2, max_iter=100, learning_rate=0.1, ma
             own_seed = tree_seed(seed, number * n_trees + k)
             if n_directions and not (integers[0].weights and min(integers[0].weights) < max(integers[0].weights) / 2**LIGHT_BITS):
                 sketch = sketch_of(integers, drawn, n_directions, own_seed, words)
-                tree, leaves = grow_tree(drawn, columns, sketch, limits, own_seed, used, is_random, forced)
+                tree, leaves = grow_tree(drawn, columns, sketch, limits, own_seed, used, is_random, forced, len(terms))
                 for node in [*leaves, *inner_nodes(tree)]:
                     node.integers, node.bounds = integers, [(-math.inf, math.inf)] * n_outputs
             else:
-                tree, leaves = grow_tree(drawn, columns, integers, limits, own_seed, used, is_random, forced)
+                tree, leaves = grow_tree(drawn, columns, integers, limits, own_seed, used, is_random, forced, len(terms))
+            if projected is not None:
+                set_payloads(tree, terms, columns, n_features)
 
             def value_of(node, raw=raw, parameters=parameters):
                 if not is_refitted:
@@ -393,7 +405,7 @@ def inner_nodes(node):
 def leaf_of(node, x):
     """The leaf that a row reaches."""
     while node.feature >= 0:
-        v = float(x[node.feature])
+        v = sum_of(node.terms, x) if node.terms else float(x[node.feature])
         goes_left = (v in node.categories) != node.missing_left if node.threshold != node.threshold else v <= node.threshold
         node = node.left if (goes_left if v == v else node.missing_left) else node.right
     return node
@@ -413,12 +425,14 @@ class Found(NamedTuple):
     forced: tuple = (-1, -1, None, None)  # its own split, if that is forced: feature, code, and those of both children
 
 
-def grow_tree(rows, columns, integers, limits, seed, used_before, is_random=False, forced=None):
+def grow_tree(rows, columns, integers, limits, seed, used_before, is_random=False, forced=None, n_sums=0):
     """(root, leaves) of a tree of some rows. The leaves have no values yet.
 
     used_before : features that the model tests; changed
+    n_sums : how many of the last columns are sums, which can split whatever codes they have
     """
     can_split = {j for j, column in enumerate(columns) if len(set(np.asarray(column.codes).tolist())) > 1}
+    can_split |= set(range(len(columns) - n_sums, len(columns)))
 
     def look_at(rows, node_key, depth, used, bounds, before, forced=None):
         cut, integers = None, of_node(before, rows)
@@ -628,10 +642,10 @@ def flatten(tree, dtype=np.float64):
     Returns
     -------
     dict of ndarray
-        The arrays feature (-1 for a leaf), threshold (of X's dtype; 0 for leaves), right (the number of the right child; 0 for
-        leaves), missing_left, n_rows, gain (0 for leaves) and values (0 for other nodes if leaves are no Newton steps). A left
-        child's number is its parent's + 1. payload_lengths and payload_words have the categories of tests, as `Forest` has its
-        subsets.
+        The arrays feature (-1 for a leaf), threshold (of X's dtype; 0 for leaves, NaN where payloads tell), right (the number of
+        the right child; 0 for leaves), missing_left, n_rows, gain (0 for leaves) and values (0 for other nodes if leaves are no
+        Newton steps). A left child's number is its parent's + 1. payload_lengths and payload_words have the categories of tests,
+        as `Forest` has its subsets, or, where there may be sums, all tests.
     """
     nodes, right = [], []
 
@@ -649,6 +663,9 @@ def flatten(tree, dtype=np.float64):
     arrays = {name: np.array([getattr(node, name) for node in nodes], kind) for name, kind in dtypes.items()}
     arrays |= {"right": np.array(right, np.uint32), "n_rows": np.array([len(node.rows) for node in nodes], np.int64)}
     subsets = [words_of(node.categories) for node in nodes if node.threshold != node.threshold]
+    if any(node.payload is not None for node in nodes):  # which tell all of a test
+        inner, subsets = arrays["feature"] >= 0, [node.payload for node in nodes if node.feature >= 0]
+        arrays["threshold"][inner], arrays["missing_left"][inner] = math.nan, False
     arrays["payload_lengths"] = np.array([len(words) for words in subsets], np.int64)
     arrays["payload_words"] = np.array(sum(subsets, []), np.uint64)
     return arrays

@@ -4,67 +4,12 @@ import math
 from itertools import pairwise
 
 import numpy as np
+from twins.projections import PROJECTION, count_projections, draw_number, draw_weight, mean_and_scale, varies
 from twins.splits import random_threshold
 
 from dforest.splitter import PythonSplitter, Test
 from dforest.testing.coding import middle
 from dforest.testing.streams import THRESHOLD, Stream, feature_key
-
-PROJECTION = 10  # purpose of random numbers
-STEPS = 2**15
-
-
-def varies(x):
-    """Whether a column has two values in a node, where missing is a value."""
-    missing = np.isnan(x)
-    return len(set(x[~missing])) + missing.any() > 1
-
-
-def mean_and_scale(x, counts, scaling):
-    """The mean of the finite values of a column in a node, and what its weights are divided by."""
-    finite = np.isfinite(x)
-    lowest, highest = (float(x[finite].min()), float(x[finite].max())) if finite.any() else (np.nan, np.nan)
-    half_range = 0.5 * highest - 0.5 * lowest
-    if not half_range > 0.0:
-        return lowest + 0.0, highest - lowest if scaling == "min_max" and highest > lowest else 1.0
-    steps = [int((0.5 * float(value) - 0.5 * lowest) / half_range * STEPS + 0.5) for value in x[finite]]
-    draws = counts[finite].tolist()
-    mean = sum(step * count for step, count in zip(steps, draws, strict=True)) / sum(draws)
-    variance = sum(step * step * count for step, count in zip(steps, draws, strict=True)) / sum(draws) - mean * mean
-    scale = 1.0
-    if scaling == "min_max" and highest - lowest < np.inf:
-        scale = highest - lowest
-    elif scaling == "standard" and variance > 0:
-        scale = 2.0 * half_range * math.sqrt(variance) / STEPS
-    return lowest * (1.0 - mean / STEPS) + highest * (mean / STEPS) + 0.0, scale
-
-
-def binomial(n, share, k):
-    """The chance of k."""
-    return math.comb(n, k) * share**k * (1.0 - share) ** (n - k)
-
-
-def draw_number(u, n, density):
-    """How many columns a projection is to have, for a uniform number."""
-    share, k = min(1.0, density / n), 0
-    cumulated = binomial(n, share, 0)
-    while u >= cumulated and k < n:
-        k += 1
-        cumulated += binomial(n, share, k)
-    return max(2, k)
-
-
-def draw_weight(stream, kind):
-    """The weight of a column before it is divided by its scale."""
-    if kind == "binary":
-        return 1.0 - 2.0 * stream.below(2)
-    if kind == "continuous":
-        return 2.0 * stream.uniform() - 1.0
-    if kind == "integer":
-        drawn = stream.below(10)
-        return 1.0 + drawn if drawn < 5 else 4.0 - drawn
-    drawn = stream.below(14)
-    return (-1.0 if drawn % 2 else 1.0) * 2.0 ** (drawn // 2 - 3)
 
 
 class Turns:
@@ -99,9 +44,7 @@ class NaiveOblique(PythonSplitter):
 
     def find_split(self, node):
         X = node.X
-        n_wanted = X.shape[1] if self.n_projections is None else self.n_projections
-        if isinstance(n_wanted, float):
-            n_wanted = math.ceil(X.shape[1] ** n_wanted)
+        n_wanted = count_projections(self.n_projections, X.shape[1])
         if self.projections is not None:
             return self.find_given(node, n_wanted if X.shape[1] > 1 else 0)
         turns = Turns([feature for feature in node.order.tolist() if varies(X[:, feature])])

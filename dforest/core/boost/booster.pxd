@@ -6,20 +6,15 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from dforest.core.boost.boosted_tree cimport BoostScale, BoostedTree
 from dforest.core.boost.chances cimport RowChances
 from dforest.core.boost.drawn_rows cimport DrawnRows
+from dforest.core.boost.gradient_sketch cimport GradientSketch
 from dforest.core.boost.histograms cimport Histograms
 from dforest.core.boost.loss cimport CustomLoss, df_known_derivatives
+from dforest.core.boost.projected_columns cimport ProjectedColumns
 from dforest.core.boost.tree_grower cimport LeafSetting
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_extent, df_boost_rows
 from dforest.core.spin_team cimport SpinTeam
 from dforest.core.threads cimport WorkerContext
-
-cdef extern from "core/boost/sketch.h" nogil:
-    ctypedef struct df_sketch:
-        int n_sums, n_directions
-        const uint32_t* signs
-        const double* units
-        double[2] factors
 
 
 @cython.final
@@ -59,13 +54,8 @@ cdef class Booster:
     cdef BoostScale* scales            # [n_sums]
     cdef df_boost_extent* extents      # [chunks, n_sums]
     cdef df_boost_extent* totals       # [n_sums]
-    cdef int n_directions              # of a sketch; 0: splits are chosen by all outputs
-    cdef df_sketch sketch              # of the present iteration
-    cdef int32_t* sketched             # [n_directions, n_rows, 2]
-    cdef BoostScale* sketched_scales   # [n_directions]
-    cdef df_boost_extent* sketched_extents  # [chunks, n_directions]
-    cdef uint32_t* signs               # [n_sums]
-    cdef double* units                 # [n_sums, 2]
+    cdef GradientSketch sketch         # None: splits are chosen by all outputs
+    cdef readonly ProjectedColumns projected  # the last columns; None: trees split by single columns alone
     cdef CustomLoss own                # None: the loss has a number
     cdef DrawnRows drawn               # None: all are
     cdef int64_t n_drawn               # of each iteration, about
@@ -83,10 +73,6 @@ cdef class Booster:
     cdef int set_weights(self, weight) except -1
     cdef object weigh_leaves_by(self, weight)
     cdef bint is_heavy(self, const df_boost_extent* of_all) noexcept nogil
-    cdef int make_sketch(self) except -1
-    cdef void begin_sketch(self, uint32_t seed) noexcept nogil
-    cdef void sketch_chunk(self, int64_t item) noexcept nogil
-    cdef df_boost_extent extent_along(self, int direction) noexcept nogil
     cdef int keep_derivatives(self) except -1 nogil
     cdef int64_t n_chunks(self) noexcept nogil
     cdef void quantise_all(self) noexcept nogil

@@ -20,13 +20,16 @@ import numpy as np
 from dforest.core.boost.boosted_tree cimport ForcedSplit
 from dforest.core.boost.bundles cimport Bundles
 from dforest.core.boost.chances cimport RowChances
+from dforest.core.boost.gradient_sketch cimport GradientSketch
 from dforest.core.boost.linear_leaves cimport LinearLeaves
 from dforest.core.boost.loss cimport Loss
 from dforest.core.boost.preferences cimport Preferences
+from dforest.core.boost.projected_columns cimport ProjectedColumns
 from dforest.core.boost.tree_grower cimport CUSTOM_LEAF, TreeGrower
 from dforest.core.boost.tried_columns cimport TriedColumns
 from dforest.core.loops cimport loops
 from dforest.core.threads cimport current_worker, df_add_to, df_glance, df_set, look_up, pass_on
+from dforest.core.types cimport CATEGORICAL
 from dforest.rules.boost cimport (
     DF_CONSTANT_WORDS, DF_GRADIENT_BITS, DF_WIDE_WORDS, df_boost_limits, df_choose_packing, df_gradient_exponent,
     df_gradient_shift, df_has_heavy_tail, df_hessian_shift, df_is_light, df_packing, df_takes_times, df_value_limits_of,
@@ -36,9 +39,7 @@ from dforest.rules.losses cimport (
     df_is_of_classes, df_loss_facts,
 )
 from dforest.rules.random cimport df_tree_seed
-from dforest.rules.sketch cimport (
-    DF_DIRECTIONS, df_direction_factor, df_directions_of, df_mean_factor, df_most_of_classes, df_signs_of,
-)
+from dforest.rules.sketch cimport DF_DIRECTIONS
 
 from dforest.core.integer_weights import integer_weights
 from dforest.core.sampling import Subsample
@@ -53,10 +54,6 @@ cdef extern from "core/boost/gradients.h" nogil:
     void df_quantise_known(const df_known_derivatives* known, const df_boost_rows* rows, int64_t step, int64_t begin, int64_t end,
                            const double* factors, bint has_hessian, int32_t* quantised, df_boost_extent* extent)
 
-cdef extern from "core/boost/sketch.h" nogil:
-    void df_sketch_rows(const df_sketch* sketch, const df_boost_rows* rows, int64_t n_rows, int64_t begin, int64_t end,
-                        const int32_t* quantised, int32_t* sketched, df_boost_extent* extents)
-
 cdef enum:
     CELL_WORK = 2                      # of a cell (see `Bundles`), in an iteration, in nanoseconds or so
     TREE_CELLS = 1 << 22               # cells of the data up to which a tree is grown by one thread, ...
@@ -65,10 +62,6 @@ cdef enum:
 
 cdef void quantise_chunk(void* booster, int64_t item) noexcept nogil:
     (<Booster> booster).quantise_chunk(item)
-
-
-cdef void sketch_chunk(void* booster, int64_t item) noexcept nogil:
-    (<Booster> booster).sketch_chunk(item)
 
 
 cdef void grow_alone(void* booster, int64_t item) noexcept nogil:
@@ -85,11 +78,6 @@ cdef int grow_tree(void* booster, int k, int which, WorkerContext* worker) excep
 
 cdef int grow_trees(void* booster, SpinTeam team, WorkerContext* worker) except -1 nogil:
     return (<Booster> booster).grow_trees(worker)
-
-
-def directions_of(n_sums):
-    """How many directions the splits of a tree for so many classes are chosen by; 0: by all classes. See rules/sketch.h."""
-    return df_directions_of(n_sums)
 
 
 @cython.final
@@ -167,12 +155,17 @@ cdef class Booster:
         Splits of the nodes at the top of each tree, that of the root first: the column, which has numbers, the code up to which
         rows go left, and the rows of the splits of the two children, or -1. None: there are none.
     X : ndarray of shape (n_rows, n_features), dtype float32 or float64, optional
-        What the columns were made of, of which the last ones may lack. It makes leaves linear: see
+        What the columns were made of, of which the last ones may lack. It makes leaves linear, unless there is a splitter: see
         `dforest.core.boost.linear_leaves`. None: leaves are constants.
     leaf_features : int, default=0
         Most features of a linear leaf.
     linear_l2 : float, default=0.0
         What is added to a leaf's sum of Hessians, for its slopes.
+    splitter : dforest.splitter.ObliqueSplitter, optional
+        Which sums of columns trees split by too: see `dforest.core.boost.projected_columns`. X has all columns then, and there
+        are neither constraints nor preferences. None: trees split by single columns alone.
+    max_codes : int, default=255
+        Most values that a sum is parted into.
     tuning : dict, optional
         Sizes of the machinery that are not to have their defaults, for tests: see doc/machinery.md.
     """
@@ -184,8 +177,7 @@ cdef class Booster:
                  double max_delta_step=INFINITY, double colsample_bytree=1.0, double colsample_bylevel=1.0, double l1=0.0,
                  double path_smooth=0.0, double min_gain=0.0, double categorical_smoothing=10.0, int64_t min_samples_category=10,
                  constraints=None, can_split=None, Preferences preferences=None, bint is_random=False,
-                 forced=None, X=None, int leaf_features=0,
-                 double linear_l2=0.0, tuning=None):
+                 forced=None, X=None, int leaf_features=0, double linear_l2=0.0, splitter=None, int max_codes=255, tuning=None):
         cdef Py_ssize_t n_rows = len(y), K, i
         cdef int64_t plane
         cdef const double[::1] targets = np.ascontiguousarray(np.reshape(y, (n_rows, -1)).T).reshape(-1)
@@ -208,13 +200,21 @@ cdef class Booster:
             are_related = self.loss == DF_MULTINOMIAL_LOSS
             K = n_classes if are_related else targets.shape[0] // n_rows
         # Nobody looks at targets there, so that their memory stays untouched.
-        self.data = DataView(columns, np.zeros(n_rows, np.int32))
         tuning = tuning or {}
+        if splitter is not None:
+            is_number = np.array([column.kind != CATEGORICAL for column in columns])
+            self.projected = ProjectedColumns(splitter, X, is_number, max_codes, seed, n_threads, tuning)
+            columns = [*columns, *self.projected.columns]
+            can_split = None if can_split is None else np.append(can_split, np.ones(self.projected.n, np.uint8))
+        self.data = DataView(columns, np.zeros(n_rows, np.int32))
         self.n_sums = <int> K
         self.n_outputs = self.n_sums if one_tree else 1
         if self.n_outputs > 1:
             tuning = tuning | {"packed_rows": INFINITY}        # cuts of several outputs are searched without digits
-        bundles = Bundles(columns, self.data, min_samples_leaf, n_threads, tuning)
+        bundles = Bundles(columns, self.data, min_samples_leaf, n_threads, tuning,
+                          n_changing=0 if self.projected is None else self.projected.n)
+        if self.projected is not None:
+            self.projected.attach(bundles)
         n_threads = self.threads_for(bundles.n_cells, n_threads, tuning.get("thread_cells", 65536))
         self.chunk = tuning.get("chunk_rows", 8192)
         self.is_wide = tuning.get("wide_packed_sums", False)
@@ -254,7 +254,7 @@ cdef class Booster:
             self.set_weights(weight)
         if facts.leaf == DF_RELATIVE_LEAF:
             self.weigh_leaves_by(relative_weights(targets, weight))
-        self.n_directions = n_directions if self.max_weight == 0.0 and n_directions < self.n_outputs else 0
+        n_directions = n_directions if self.max_weight == 0.0 and n_directions < self.n_outputs else 0
         if by_chance and self.n_drawn < n_rows:
             if facts.leaf != DF_NEWTON_LEAF:
                 raise ValueError("by_chance=True with a loss whose leaves are no Newton steps; allowed is False")
@@ -282,8 +282,8 @@ cdef class Booster:
         self.totals = <df_boost_extent*> malloc(K * sizeof(df_boost_extent))
         if (self.quantised == NULL or self.factors == NULL or self.scales == NULL or self.extents == NULL or self.totals == NULL):
             raise MemoryError()
-        if self.n_directions > 0:
-            self.make_sketch()
+        if n_directions > 0:
+            self.sketch = GradientSketch(self.n_sums, n_directions, n_rows, self.n_chunks())
         if self.chances is not None:
             self.importance_units = np.zeros((K, 2))
         elif sampling is not None:
@@ -305,7 +305,7 @@ cdef class Booster:
         for _ in range(n_threads if by_tree else 1):
             team = SpinTeam(1) if by_tree else self.team
             histograms = Histograms(bundles, kind, team.n_members, self.owners[1] if self.rows.times != NULL else None, tuning,
-                                    self.n_directions or self.n_outputs, plane)
+                                    n_directions or self.n_outputs, plane)
             tried = TriedColumns(len(columns), max_features, colsample_bytree, colsample_bylevel, constraints, can_split)
             tree = BoostedTree(bundles, histograms, team, max_leaf_nodes, max_depth, tried,
                                None if constraints is None else constraints.directions,
@@ -320,8 +320,8 @@ cdef class Booster:
             if self.bits_below_max != NULL:
                 tree.rows.bits_below_max, tree.rows.weight = self.bits_below_max, self.rows.weight
             tree.rows.drawn = self.rows.list if self.chances is None else self.chances.order
-            linear = None if X is None else LinearLeaves(tree, X, leaf_features, linear_l2)
-            grower = TreeGrower(tree, self.own, self.n_outputs, linear)
+            linear = None if X is None or splitter is not None else LinearLeaves(tree, X, leaf_features, linear_l2)
+            grower = TreeGrower(tree, self.own, self.n_outputs, linear, self.projected)
             grower.begin_fit(&self.fit)
             self.growers.append(grower)
         self.n_growers = len(self.growers)
@@ -378,11 +378,6 @@ cdef class Booster:
         free(self.scales)
         free(self.extents)
         free(self.totals)
-        free(self.sketched)
-        free(self.sketched_scales)
-        free(self.sketched_extents)
-        free(self.signs)
-        free(self.units)
         free(self.grower)
         free(self.is_busy)
 
@@ -412,6 +407,8 @@ cdef class Booster:
         """Grow the trees of an iteration, as the team's leader."""
         cdef int64_t n = self.n_chunks()
         cdef int k
+        if self.projected is not None:
+            self.projected.draw(df_tree_seed(self.seed, <uint32_t> self.n_trees), self.team)
         if self.drawn is not None:
             self.drawn.draw(df_tree_seed(self.seed, <uint32_t> self.n_trees), self.rows.times, self.team)
             self.list_rows(self.drawn.order, self.drawn.n_drawn, self.drawn.total_weight)
@@ -428,9 +425,9 @@ cdef class Booster:
             self.draw_by_chance()
             self.quantise_all()
         n = self.n_chunks()
-        if self.n_directions > 0:
-            self.begin_sketch(df_tree_seed(self.seed, <uint32_t> self.n_trees))
-            self.team.for_each(sketch_chunk, <void*> self, n)
+        if self.sketch is not None:
+            self.sketch.draw(df_tree_seed(self.seed, <uint32_t> self.n_trees), self.scales, self.totals)
+            self.sketch.make(&self.rows, self.n_listed, self.chunk, self.quantised, self.team)
         for k in range(self.n_sums):
             if self.kept == NULL and not self.is_of_classes and self.is_heavy(&self.totals[k]):
                 self.keep_derivatives()
@@ -505,24 +502,28 @@ cdef class Booster:
     cdef int grow_tree(self, int k, int which, WorkerContext* worker) except -1 nogil:
         """Grow the k-th tree of an iteration."""
         look_up(worker)
-        cdef BoostScale* scales = self.sketched_scales if self.n_directions > 0 else &self.scales[k]  # of what is searched
+        cdef BoostScale* scales = &self.scales[k]          # of what is searched
+        cdef int n_searched = self.n_outputs
+        cdef int32_t* sketched = NULL
         cdef df_boost_extent total
         cdef bint is_heavy = False, has_tail
         cdef df_packing kind
         cdef int output
-        for output in range(self.n_directions or self.n_outputs):
-            total = self.extent_along(output) if self.n_directions > 0 else self.totals[k + output]
+        if self.sketch is not None:
+            scales, n_searched, sketched = self.sketch.scales, self.sketch.n_directions, self.sketch.quantised
+        for output in range(n_searched):
+            total = self.totals[k + output] if self.sketch is None else self.sketch.extent_along(output)
             is_heavy |= self.is_heavy(&total)
         has_tail = is_heavy and not self.is_of_classes
         kind = df_choose_packing(not self.has_hessian, self.rows.weight != NULL, is_heavy or self.is_wide)
-        for output in range(self.n_directions or self.n_outputs):
+        for output in range(n_searched):
             scales[output].narrow_g = scales[output].exponent_g - df_gradient_shift(kind)
             scales[output].narrow_h = scales[output].exponent_h - df_hessian_shift(kind)
         (<TreeGrower> self.grower[which]).grow(
             kind, self.quantised_of(k),
             self.kept + 2 * k * self.data.n_rows if has_tail or self.max_weight > 0.0 else NULL, has_tail, &self.scales[k],
             self.max_weight,
-            df_tree_seed(self.seed, <uint32_t> (self.n_trees + k)), &self.raw[k, 0], worker, self.sketched, self.sketched_scales)
+            df_tree_seed(self.seed, <uint32_t> (self.n_trees + k)), &self.raw[k, 0], worker, sketched, scales)
         with gil:
             self.grown[k] = (<TreeGrower> self.grower[which]).writer.arrays().copy()
         return 0
@@ -541,54 +542,6 @@ cdef class Booster:
                 raise MemoryError(f"{size} bytes for the derivatives of all rows, which have a heavy tail")
         self.rows.kept = self.kept
         return 0
-
-    # Sketches ------------------------------------------------------------------------------------------------------------
-
-    cdef int make_sketch(self) except -1:
-        """Have memory for sketches."""
-        self.sketched = <int32_t*> malloc(2 * self.n_directions * self.data.n_rows * sizeof(int32_t))
-        self.sketched_scales = <BoostScale*> calloc(self.n_directions, sizeof(BoostScale))
-        self.sketched_extents = <df_boost_extent*> malloc(self.n_chunks() * self.n_directions * sizeof(df_boost_extent))
-        self.signs = <uint32_t*> malloc(self.n_sums * sizeof(uint32_t))
-        self.units = <double*> malloc(2 * self.n_sums * sizeof(double))
-        if (self.sketched == NULL or self.sketched_scales == NULL or self.sketched_extents == NULL or self.signs == NULL
-                or self.units == NULL):
-            raise MemoryError()
-        self.sketch.n_sums, self.sketch.n_directions = self.n_sums, self.n_directions
-        self.sketch.signs, self.sketch.units = self.signs, self.units
-        return 0
-
-    cdef void begin_sketch(self, uint32_t seed) noexcept nogil:
-        """Draw the directions of the tree of a seed, and choose their scales."""
-        cdef double largest = 0.0
-        cdef double[2] factors
-        cdef int32_t[2] exponents
-        cdef int i, k
-        factors[0], factors[1] = df_direction_factor(self.n_directions), df_mean_factor(self.n_sums)
-        for k in range(self.n_sums):
-            self.signs[k] = df_signs_of(seed, k)
-            self.units[2 * k] = ldexp(1.0, -self.scales[k].exponent_g)
-            self.units[2 * k + 1] = ldexp(1.0, -self.scales[k].exponent_h)
-            largest = max(largest, self.totals[k].gradient)
-        for i in range(2):
-            exponents[i] = df_gradient_exponent(df_most_of_classes(largest, factors[i]), DF_GRADIENT_BITS)
-            self.sketch.factors[i] = ldexp(factors[i], exponents[i])
-        for k in range(self.n_directions):
-            self.sketched_scales[k].exponent_g, self.sketched_scales[k].exponent_h = exponents[0], exponents[1]
-
-    cdef void sketch_chunk(self, int64_t item) noexcept nogil:
-        """Make the sketches of a chunk."""
-        cdef int64_t begin = item * self.chunk, end = min(self.n_listed, begin + self.chunk)
-        df_sketch_rows(&self.sketch, &self.rows, self.data.n_rows, begin, end, self.quantised, self.sketched,
-                       self.sketched_extents + item * self.n_directions)
-
-    cdef df_boost_extent extent_along(self, int direction) noexcept nogil:
-        """What is known of all drawn rows along a direction."""
-        cdef df_boost_extent total = self.sketched_extents[direction]
-        cdef int64_t i
-        for i in range(1, self.n_chunks()):
-            df_join_extent(&total, &self.sketched_extents[i * self.n_directions + direction])
-        return total
 
     # Gradients -----------------------------------------------------------------------------------------------------------
 

@@ -50,7 +50,8 @@ cdef class Bundles:
     cdef readonly int64_t most         # rows of the most frequent entry that is read
     cdef readonly int64_t n_cells      # codes that rows have, and four times the entries, which take longer
 
-    cdef lay_out(self, ColumnFacts facts, together, listed, bint may_share, bint packs, int64_t packed_sum_rows)
+    cdef lay_out(self, ColumnFacts facts, together, listed, bint may_share, bint packs, int64_t packed_sum_rows,
+                 Py_ssize_t n_changing)
     cdef int write(self, columns, together, int n_threads) except -1
     cdef int write_column(self, Py_ssize_t j, uint8_t[::1] to) except -1
     cdef int write_lists(self, ColumnFacts facts, listed) except -1

@@ -72,13 +72,17 @@ cdef class ColumnFacts:
         self.is_wide = np.zeros(n, np.uint8)
         self.n_codes, self.default, self.n_others, self.most = (np.zeros(n, np.int64) for _ in range(4))
 
-    def find(self, Py_ssize_t j):
-        """Learn what is to be known of a column."""
+    def find(self, Py_ssize_t j, bint changes=False):
+        """Learn what is to be known of a column. changes : all rows may come to have one code, and any"""
         cdef const Column* column = &self.data.columns[j]
         cdef Py_ssize_t i, n = self.data.n_rows if column.stored == NULL else column.n_stored
         cdef Py_ssize_t n_codes = max(<Py_ssize_t> DF_BOOST_CODES, <Py_ssize_t> column.n_codes + column.has_missing)
         cdef int64_t[::1] counts = np.zeros(n_codes, np.int64)
         cdef int64_t code, default
+        if changes:
+            self.n_codes[j] = column.n_codes + column.has_missing
+            self.default[j], self.n_others[j], self.most[j] = -1, n, n
+            return
         if column.width > 2:
             raise ValueError(f"column {j} has {column.n_codes} codes of {column.width} bytes; allowed are codes of two bytes")
         if column.stored != NULL and column.implied >= column.n_codes + column.has_missing:
@@ -300,6 +304,9 @@ cdef class Bundles:
     min_samples : int
         Least number of rows of a leaf. Columns of fewer rows with another code than the default have no cuts, and no entries.
     n_threads : int
+    n_changing : int, default=0
+        How many of the last columns, of codes of one byte, are written anew again and again: each has a bundle of its own,
+        without a default, whatever its codes are now.
     tuning : dict
         `bundles`: whether columns may share a bundle; `lists`: whether columns that are worth no bundle are in lists, or, by
         default, whether they are if that pays; `packed_rows`: from how many rows on bundles share bytes; `narrow_codes`: columns
@@ -316,7 +323,8 @@ cdef class Bundles:
         Codes that rows have, and four times the entries, which take longer.
     """
 
-    def __cinit__(self, columns, DataView data not None, int64_t min_samples, int n_threads, dict tuning not None):
+    def __cinit__(self, columns, DataView data not None, int64_t min_samples, int n_threads, dict tuning not None,
+                  Py_ssize_t n_changing=0):
         cdef Py_ssize_t n = data.n_features, j
         cdef ColumnFacts facts = ColumnFacts(data, tuning.get("narrow_codes", DF_BOOST_CODES))
         self.data = data
@@ -328,7 +336,7 @@ cdef class Bundles:
 
         def find(some, _):
             for j in range(some * COLUMNS_TOGETHER, min(n, (some + 1) * COLUMNS_TOGETHER)):
-                facts.find(j)
+                facts.find(j, changes=j >= n - n_changing)
 
         each((n + COLUMNS_TOGETHER - 1) // COLUMNS_TOGETHER, find, n_threads)
         for j in range(n):
@@ -342,7 +350,7 @@ cdef class Bundles:
         may_share = tuning.get("bundles", True)
         packs = may_share and data.n_rows >= tuning.get("packed_rows", PACKED_ROWS)
         together, listed = choose_bundles(facts, min_samples, may_share, tuning.get("lists"), packs)
-        together = self.lay_out(facts, together, listed, may_share, packs, tuning.get("packed_sum_rows", DF_SPILL))
+        together = self.lay_out(facts, together, listed, may_share, packs, tuning.get("packed_sum_rows", DF_SPILL), n_changing)
         self.write(columns, together, n_threads)
         if listed:
             self.write_lists(facts, listed)
@@ -357,8 +365,9 @@ cdef class Bundles:
         free(self.list_from)
         free(self.listed)
 
-    cdef lay_out(self, ColumnFacts facts, together, listed, bint may_share, bint packs, int64_t packed_sum_rows):
-        """Give columns their entries. Returns the columns of each byte, ascending."""
+    cdef lay_out(self, ColumnFacts facts, together, listed, bint may_share, bint packs, int64_t packed_sum_rows,
+                 Py_ssize_t n_changing):
+        """Give columns their entries. Returns the columns of each byte, ascending; those that change have the last bytes."""
         cdef Py_ssize_t item, m = 0, j, d = 0
         cdef int64_t entry = 0, origin, n_entries, digit_entries
         cdef BundledColumn* column
@@ -374,7 +383,8 @@ cdef class Bundles:
             int(n_codes[members].sum()) - (len(members) - 1) * shares
             for members, shares in zip(together, have_defaults, strict=True)
         ]
-        packed = pack(radices) if packs else [[b] for b in range(len(together))]
+        n_packed = len(together) - n_changing if packs else 0
+        packed = pack(radices[:n_packed]) + [[b] for b in range(n_packed, len(together))]
         items = [[(together[b], have_defaults[b], radices[b]) for b in byte] for byte in packed]
         for first in range(0, len(listed), LISTED_TOGETHER):
             items.append([(listed[first : first + LISTED_TOGETHER], True, 0)])

@@ -84,6 +84,10 @@ static double df_boost_rank_pairs(const df_ranked *ranked, int64_t n, const df_r
     return df_rank_pairs_loop(ranked, n, rule);
 }
 
+static void df_boost_code_sums(const double *edges, const double *sums, int n, int missing, uint8_t *codes) {
+    df_code_sums_loop(edges, sums, n, missing, codes);
+}
+
 DF_LOOPS_OF_KIND(narrow, DF_NARROW_WORDS)
 DF_LOOPS_OF_KIND(constant, DF_CONSTANT_WORDS)
 DF_LOOPS_OF_KIND(wide, DF_WIDE_WORDS)
@@ -95,6 +99,7 @@ const df_boost_loops DF_OF_SET(df_boost_loops) = {
     .predictions = df_boost_predictions,
     .class_predictions = df_boost_class_predictions,
     .rank_pairs = df_boost_rank_pairs,
+    .code_sums = df_boost_code_sums,
     .fill = DF_EACH_KIND(df_boost_fill),
     .fill_times = DF_EACH_KIND(df_boost_fill_times),
     .fill_lists = DF_EACH_KIND(df_boost_fill_lists),

@@ -4,6 +4,7 @@
 
 #include "core/boost/gradients.h"
 #include "core/boost/histogram.h"
+#include "core/boost/projected.h"
 #include "core/boost/ranking.h"
 
 typedef void (*df_boost_fill)(const uint8_t *codes, int64_t stride, const int32_t *quantised, const uint32_t *times,
@@ -55,6 +56,7 @@ typedef struct {
     void (*predictions)(int loss, const double *raw, int64_t n, double *prediction);
     void (*class_predictions)(const double *raw, int64_t n, int64_t n_classes, double *p);
     double (*rank_pairs)(const df_ranked *ranked, int64_t n, const df_rank_rule *rule);
+    void (*code_sums)(const double *edges, const double *sums, int n, int missing, uint8_t *codes);
 } df_boost_loops;
 
 #endif

@@ -5,11 +5,13 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from dforest.core.boost.boosted_tree cimport BoostNode, BoostOutput, BoostScale, BoostedTree
 from dforest.core.boost.linear_leaves cimport LeafRange, LinearLeaves
 from dforest.core.boost.loss cimport CustomLoss
+from dforest.core.boost.projected_columns cimport ProjectedColumns
 from dforest.core.data cimport DataView
 from dforest.core.loops cimport df_boost_rows
 from dforest.core.spin_team cimport SpinTeam
 from dforest.core.threads cimport WorkerContext
 from dforest.core.tree.writer cimport TreeWriter
+from dforest.core.types cimport Split
 from dforest.rules.boost cimport df_value_limits
 
 cdef extern from "core/boost/quantile.h" nogil:
@@ -47,6 +49,8 @@ cdef class TreeGrower:
     cdef BoostedTree tree
     cdef CustomLoss own                # None: the loss has a number
     cdef readonly LinearLeaves linear  # None: leaves are constants
+    cdef ProjectedColumns projected    # None: tests are of single columns, and have no payloads but for subsets
+    cdef uint64_t* payload             # of a test, if there may be sums
     cdef TreeWriter writer
     cdef readonly Py_ssize_t n_outputs  # values of a leaf
     cdef bint is_sketched              # the tree's own outputs are directions of a sketch
@@ -87,6 +91,7 @@ cdef class TreeGrower:
     cdef void update_raw_predictions(self, int64_t item) noexcept nogil
     cdef void move_others(self, int64_t item) noexcept nogil
     cdef int write_tree(self) except -1 nogil
+    cdef void write_payload(self, const BoostNode* node, Split* split) noexcept nogil
     cdef void write_line(self, const BoostNode* node, int64_t* words) noexcept nogil
     cdef Py_ssize_t find_subset(self, const BoostNode* node, uint64_t* words) noexcept nogil
     cdef double threshold(self, Py_ssize_t column, Py_ssize_t code) noexcept nogil

@@ -5,12 +5,13 @@ a grower of its own for trees of its own; else all threads share one. A *leaf ra
 at in one go. A grower owns its tree, its histograms and the arrays that it writes trees to.
 """
 cimport cython
-from libc.math cimport fabs
+from libc.math cimport NAN, fabs
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from dforest.core.loops cimport DF_SUBSET_WORDS
+from dforest.core.search.projection cimport HEAD, Term, write_subset, write_sum
 from dforest.core.tree.buffers cimport ensure_room
 from dforest.core.types cimport CATEGORICAL, ORDINAL, Split
 from dforest.rules.boost cimport df_absolute_gain, df_both_gradient_sums, df_limited_value, df_newton_value
@@ -62,13 +63,24 @@ cdef class TreeGrower:
         How many values a leaf has: as many as the tree has outputs, or more if those are directions of a sketch.
     linear : LinearLeaves or None
         What makes leaves linear; they are then Newton's steps, of one output. None: leaves are constants.
+    projected : ProjectedColumns or None
+        What the last of the tree's columns are, if they are sums; each test has a payload then, as `ObliqueSplitter` reads it.
     """
 
-    def __cinit__(self, BoostedTree tree not None, CustomLoss own, Py_ssize_t n_outputs, LinearLeaves linear=None):
-        self.tree, self.own, self.n_outputs, self.linear = tree, own, n_outputs, linear
+    def __cinit__(self, BoostedTree tree not None, CustomLoss own, Py_ssize_t n_outputs, LinearLeaves linear=None,
+                  ProjectedColumns projected=None):
+        cdef Py_ssize_t n_words, j
+        self.tree, self.own, self.n_outputs, self.linear, self.projected = tree, own, n_outputs, linear, projected
         self.is_sketched = n_outputs > tree.n_outputs
         self.data, self.team = tree.bundles.data, tree.team
-        self.writer = TreeWriter(3 + n_outputs + (0 if linear is None else linear.line_size), 1 + n_outputs, True)
+        self.writer = TreeWriter(3 + n_outputs + (0 if linear is None else linear.line_size), 1 + n_outputs, projected is None)
+        if projected is not None:
+            n_words = projected.n_payload_words
+            for j in range(self.data.n_features):
+                n_words = max(n_words, HEAD + 2 + <Py_ssize_t> self.data.columns[j].n_codes // 64)
+            self.payload = <uint64_t*> malloc(n_words * sizeof(uint64_t))
+            if self.payload == NULL:
+                raise MemoryError()
 
     cdef int begin_fit(self, const LeafSetting* setting) except -1:
         """Take what is the same for all trees of the fit."""
@@ -87,6 +99,7 @@ cdef class TreeGrower:
         free(self.weighed)
         free(self.waiting)
         free(self.of_leaves)
+        free(self.payload)
 
     cdef int grow(self, int kind, int32_t* quantised, const double* kept, bint has_tail, const BoostScale* scales,
                   double max_weight, uint32_t seed, double* raw, WorkerContext* worker, int32_t* sketched=NULL,
@@ -418,12 +431,16 @@ cdef class TreeGrower:
             split.missing_left = node.cut.missing_left
             split.is_deferred = False
             split.payload = NULL
-            if self.data.columns[split.feature].kind == CATEGORICAL:
+            if self.projected is not None and split.feature >= self.projected.n_features:
+                pass
+            elif self.data.columns[split.feature].kind == CATEGORICAL:
                 subset = &narrow[0] if node.sides < 0 else &self.tree.sides[node.sides]
                 split.n_payload_words = self.find_subset(node, subset)
                 split.payload = subset
             else:
                 split.threshold = self.threshold(split.feature, node.cut.code)
+            if self.projected is not None:
+                self.write_payload(node, &split)
             written = self.writer.add_inner(parent, waiting[n].is_right, &split)
             values = self.writer.add_node_values()
             for k in range(K):
@@ -435,6 +452,20 @@ cdef class TreeGrower:
                 waiting[n + number].is_right = number == 0
             n += 2
         return 0
+
+    cdef void write_payload(self, const BoostNode* node, Split* split) noexcept nogil:
+        """Make a test one that `ObliqueSplitter` reads. INOUT split : the test as it is without sums"""
+        cdef Term term
+        if split.feature >= self.projected.n_features:
+            split.n_payload_words = self.projected.write_test(split.feature, node.cut.code, split.missing_left, self.payload)
+            split.feature = <Py_ssize_t> (<const Term*> (self.payload + HEAD)).column
+        elif split.payload != NULL:
+            split.n_payload_words = write_subset(split.feature, split.missing_left, split.payload, split.n_payload_words,
+                                                 self.payload)
+        else:
+            term.column, term.weight, term.if_missing = <double> split.feature, 1.0, NAN
+            split.n_payload_words = write_sum(split.threshold, split.missing_left, &term, 1, self.payload)
+        split.payload, split.missing_left = self.payload, False    # the payload tells
 
     cdef void write_line(self, const BoostNode* node, int64_t* words) noexcept nogil:
         """Write the line of a leaf: its bounds, then the features, the centres and the slopes of all its terms."""

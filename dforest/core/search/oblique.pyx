@@ -32,15 +32,16 @@ References
 ----------
 T. M. Tomita et al., "Sparse Projection Oblique Randomer Forests", JMLR 21(104), 2020.
 """
-from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY, NAN
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
 
 from dforest.core.data cimport DataView
 from dforest.core.search.criterion cimport Criterion
-from dforest.core.search.projection cimport ROWS, Extremes, Spread, Term, add_copy, add_up, find_moments, take_column
+from dforest.core.search.projection cimport (
+    HEAD, ROWS, TERM, Extremes, Spread, Term, add_copy, add_up, draw_next, draw_number, draw_weight, find_moments, find_spread,
+    put_back, take_values, write_subset, write_sum,
+)
 from dforest.core.search.splitter cimport Splitter
 from dforest.core.types cimport CATEGORICAL, LeafRules, Node, Split, code_at, data_row, df_rows, value_at
 from dforest.rules.cut cimport df_category_goes_left
@@ -58,9 +59,6 @@ from dforest.core.search.projections import (
 
 cdef enum:
     COPIED_VALUES = 1 << 16        # at a time; two columns of a larger node
-    LARGEST = 5                    # weight of those that are integers, and ...
-    EXPONENT = 3                   # ... the largest exponent of those that are powers of two
-    HEAD = 2                       # words of a payload before its terms
 
 cdef int check_payload(const uint64_t* payload, Py_ssize_t n_words, const df_rows* X) except -1 nogil:
     """Raise ValueError unless a payload, which may come from a file, is about columns that rows of X have."""
@@ -72,8 +70,8 @@ cdef int check_payload(const uint64_t* payload, Py_ssize_t n_words, const df_row
     if is_right and numbers[0] != numbers[0]:
         is_right = n_words > HEAD + 1 and 0.0 <= numbers[HEAD] < n_features
     elif is_right:
-        is_right = (n_words - HEAD) % 3 == 0
-        for k in range((n_words - HEAD) // 3 if is_right else 0):
+        is_right = (n_words - HEAD) % TERM == 0
+        for k in range((n_words - HEAD) // TERM if is_right else 0):
             is_right &= 0.0 <= terms[k].column < n_features
     if not is_right:
         with gil:
@@ -194,7 +192,7 @@ cdef class ObliqueSplitter(Splitter):
         free(self.swapped)
 
     cdef int attach(self, DataView data, Criterion criterion, Py_ssize_t n_records) except -1:
-        cdef Py_ssize_t j, n = data.n_features, n_words = 3 * n
+        cdef Py_ssize_t j, n = data.n_features, n_words = TERM * n
         cdef const double[::1] cumulated
         Splitter.attach(self, data, criterion, n_records)
         self.n_numeric = self.n_varying = 0
@@ -229,11 +227,8 @@ cdef class ObliqueSplitter(Splitter):
         cdef const int[::1] columns = self.projections.columns
         cdef const int64_t[::1] starts = self.projections.starts
         cdef Py_ssize_t i
-        if self.projections.n_features != self.data.n_features:
-            raise ValueError(f"projections has {self.projections.n_features} columns, and X has {self.data.n_features} features")
-        for i in range(columns.shape[0]):
-            if self.data.columns[columns[i]].kind == CATEGORICAL:
-                raise ValueError(f"projections has weights of feature {columns[i]}, which is categorical; allowed is 0")
+        self.projections.check([self.data.columns[i].n_codes if self.data.columns[i].kind == CATEGORICAL else 0
+                                for i in range(self.data.n_features)])
         self.own_weights = &weights[0]
         self.own_columns = &columns[0]
         self.own_starts = &starts[0]
@@ -247,39 +242,21 @@ cdef class ObliqueSplitter(Splitter):
             self.own_order[i] = <uint32_t> i
         return 0
 
-    cdef bint take(self, const Node* node, Py_ssize_t column, double* copy, Extremes* found) noexcept nogil:
-        """Copy a column of numbers, find the extremes of its finite values, and return whether it varies."""
-        cdef const df_rows* X = &self.data.x
-        cdef Py_ssize_t i
-        cdef bint varies
-        if X.is_double:
-            take_column(<const double*> X.x + column, X.stride // sizeof(double), self.rows, node.n, copy, found)
-        else:
-            take_column(<const float*> X.x + column, X.stride // sizeof(float), self.rows, node.n, copy, found)
-        varies = found.lowest < found.highest or 0 < found.n_missing < node.n
-        if found.lowest < -DBL_MAX or found.highest > DBL_MAX:
-            found.lowest = INFINITY
-            found.highest = -INFINITY
-            for i in range(node.n):
-                found.lowest = copy[i] if -DBL_MAX <= copy[i] < found.lowest else found.lowest
-                found.highest = copy[i] if DBL_MAX >= copy[i] > found.highest else found.highest
-        return varies
-
     cdef void find_means(self, const Node* node) noexcept nogil:
         """Set what missing values count as in the best split, if it is a projection: no row of the node may have had any."""
         cdef Term* terms = <Term*> (self.payload + HEAD)
         cdef Extremes found
         cdef Spread spread
-        cdef Py_ssize_t k, n_terms = (self.n_payload_words - HEAD) // 3
+        cdef Py_ssize_t k, n_terms = (self.n_payload_words - HEAD) // TERM
         if n_terms < 2 or (<double*> self.payload)[0] != (<double*> self.payload)[0]:
             return
         for k in range(n_terms):
             if terms[k].if_missing != terms[k].if_missing:
-                self.take(node, <Py_ssize_t> terms[k].column, self.values, &found)
-                find_moments(node, self.values, &found, self.scaling == 2, &spread)
+                take_values(&self.data.x, <Py_ssize_t> terms[k].column, self.rows, node.n, self.values, &found)
+                find_moments(node.records, node.n, self.values, &found, self.scaling == 2, &spread)
                 terms[k].if_missing = spread.mean
 
-    cdef bint find_spread(self, const Node* node, Py_ssize_t column) noexcept nogil:
+    cdef bint look_at(self, const Node* node, Py_ssize_t column) noexcept nogil:
         """Copy a column of numbers, if there is room, set its spread, and return whether it varies in the node.
 
         Of a column that does not, that is done for given projections alone, which may have it.
@@ -288,7 +265,7 @@ cdef class ObliqueSplitter(Splitter):
         cdef bint is_kept = self.n_copied + node.n <= self.n_room
         cdef double* copy = self.copies + self.n_copied if is_kept else self.values    # which the projection does not need yet
         cdef Extremes found
-        cdef bint varies = self.take(node, column, copy, &found)
+        cdef bint varies = take_values(&self.data.x, column, self.rows, node.n, copy, &found)
         if not varies and self.n_own == 0:
             return False
         self.varying[self.n_varying] = column
@@ -296,13 +273,7 @@ cdef class ObliqueSplitter(Splitter):
         spread.is_known = True
         self.n_copied += node.n if is_kept else 0
         spread.copy = copy if is_kept else NULL
-        spread.may_miss = found.n_missing > 0
-        spread.mean = NAN
-        spread.scale = 1.0
-        if self.scaling == 1 and 0.0 < found.highest - found.lowest <= DBL_MAX:
-            spread.scale = found.highest - found.lowest
-        if spread.may_miss or self.scaling == 2:
-            find_moments(node, copy, &found, self.scaling == 2, spread)
+        find_spread(node.records, node.n, copy, &found, self.scaling, False, spread)
         return varies
 
     cdef Py_ssize_t next_column(self, const Node* node, df_stream* stream, Split* best) except? -2 nogil:
@@ -321,7 +292,7 @@ cdef class ObliqueSplitter(Splitter):
             if node.columns[column].kind == CATEGORICAL:
                 self.n_columns -= not self.try_categories(node, column, best) and skips
                 continue
-            if not self.find_spread(node, column):
+            if not self.look_at(node, column):
                 self.n_columns -= skips
                 self.push_constant(column, node.depth)
                 continue
@@ -348,10 +319,7 @@ cdef class ObliqueSplitter(Splitter):
             self.push_constant(column, node.depth)
             return False
         if best.score > before:
-            (<double*> self.payload)[0] = NAN
-            (<double*> self.payload)[HEAD] = <double> column
-            memcpy(self.payload + HEAD + 1, best.payload, best.n_payload_words * sizeof(uint64_t))
-            self.n_payload_words = HEAD + 1 + best.n_payload_words
+            self.n_payload_words = write_subset(column, best.missing_left, best.payload, best.n_payload_words, self.payload)
             best.payload = NULL
         return True
 
@@ -390,29 +358,12 @@ cdef class ObliqueSplitter(Splitter):
         df_stream_open(&stream, self.seed, df_feature_key(node.key, feature), DF_THRESHOLD)
         return self.cuts.find_random_subset(node, &node.columns[feature], &stream, rules, best)
 
-    cdef double draw_weight(self, df_stream* stream) noexcept nogil:
-        cdef uint32_t drawn
-        if self.weights == 0:
-            return 1.0 - 2.0 * df_below(stream, 2)
-        if self.weights == 1:
-            return 2.0 * df_uniform(stream) - 1.0
-        if self.weights == 2:
-            drawn = df_below(stream, 2 * LARGEST)
-            return 1.0 + drawn if drawn < LARGEST else -1.0 - (drawn - LARGEST)
-        drawn = df_below(stream, 2 * (2 * EXPONENT + 1))
-        return (1.0 - 2.0 * (drawn & 1)) * <double> (1 << (drawn >> 1)) / <double> (1 << EXPONENT)
-
     cdef int draw_projection(self, const Node* node, df_stream* stream, Split* best) except -1 nogil:
         """Set `terms`; none: the node has no more projections."""
-        cdef Py_ssize_t n_wanted = self.fewest_terms, column, k
-        cdef double u = df_uniform(stream)
-        cdef const double* cumulated = self.cumulated
+        cdef Py_ssize_t n_wanted = draw_number(self.fewest_terms, self.cumulated, stream), column, k
         self.n_terms = 0
-        while cumulated != NULL and u >= cumulated[0]:
-            n_wanted += 1
-            cumulated += 1
         self.make_room(n_wanted * node.n)
-        while self.n_terms < max(2, n_wanted):
+        while self.n_terms < n_wanted:
             column = self.next_column(node, stream, best)
             if column < 0:
                 break
@@ -420,7 +371,7 @@ cdef class ObliqueSplitter(Splitter):
             self.n_terms += 1
         for k in range(self.n_terms):
             column = <Py_ssize_t> self.terms[k].column
-            self.terms[k].weight = self.draw_weight(stream) / self.spread[column].scale
+            self.terms[k].weight = draw_weight(self.weights, stream) / self.spread[column].scale
             self.terms[k].if_missing = self.spread[column].mean
         return 0
 
@@ -434,31 +385,17 @@ cdef class ObliqueSplitter(Splitter):
 
     cdef void draw_own(self, const Node* node, df_stream* stream) noexcept nogil:
         """Set `terms` to a row of the given projections that the node has not had yet."""
-        cdef Py_ssize_t i = self.n_tried, other = i + df_below(stream, <uint32_t> (self.n_own - i)), k, column, first
-        cdef uint32_t row = self.own_order[other]
-        self.own_order[other] = self.own_order[i]
-        self.own_order[i] = row
-        self.swapped[i] = <uint32_t> other
-        first = self.own_starts[row]
+        cdef uint32_t row = draw_next(self.own_order, self.swapped, self.n_tried, self.n_own, stream)
+        cdef Py_ssize_t first = self.own_starts[row], k, column
         self.n_terms = self.own_starts[row + 1] - first
         self.make_room(self.n_terms * node.n)
         for k in range(self.n_terms):
             column = self.own_columns[first + k]
             if not self.spread[column].is_known:
-                self.find_spread(node, column)
+                self.look_at(node, column)
             self.terms[k].column = <double> column
             self.terms[k].weight = self.own_weights[first + k]
             self.terms[k].if_missing = self.spread[column].mean
-
-    cdef void put_back_own(self) noexcept nogil:
-        """Bring the rows of the given projections into their order again."""
-        cdef Py_ssize_t i = self.n_tried
-        cdef uint32_t row
-        while i > 0:
-            i -= 1
-            row = self.own_order[self.swapped[i]]
-            self.own_order[self.swapped[i]] = self.own_order[i]
-            self.own_order[i] = row
 
     cdef int try_own(self, const Node* node, Split* best) except -1 nogil:
         """Try given projections."""
@@ -469,7 +406,7 @@ cdef class ObliqueSplitter(Splitter):
             self.draw_own(node, &stream)
             self.n_tried += 1
             self.try_projection(node, &stream, best)
-        self.put_back_own()
+        put_back(self.own_order, self.swapped, self.n_tried)
         return 0
 
     cdef int try_projection(self, const Node* node, df_stream* stream, Split* best) except -1 nogil:
@@ -508,9 +445,7 @@ cdef class ObliqueSplitter(Splitter):
     cdef void keep(self, const Term* terms, Py_ssize_t n_terms, Split* best) noexcept nogil:
         """Write the payload of the best split."""
         best.feature = <Py_ssize_t> terms[0].column
-        (<double*> self.payload)[0] = best.threshold
-        memcpy(self.payload + HEAD, terms, n_terms * sizeof(Term))
-        self.n_payload_words = HEAD + 3 * n_terms
+        self.n_payload_words = write_sum(best.threshold, best.missing_left, terms, n_terms, self.payload)
 
     cdef int find_split(self, const Node* node, Split* out) except -1 nogil:
         cdef Py_ssize_t i, n_drawn = 0
@@ -573,7 +508,7 @@ cdef class ObliqueSplitter(Splitter):
             return 0
         while first < n:
             m = min(<Py_ssize_t> ROWS, n - first)
-            add_up(<const Term*> (payload + HEAD), (n_words - HEAD) // 3, X, rows + first, m, sums)
+            add_up(<const Term*> (payload + HEAD), (n_words - HEAD) // TERM, X, rows + first, m, sums)
             for i in range(m):
                 left[first + i] = sums[i] <= threshold or (missing_left and sums[i] != sums[i])
             first += m

@@ -162,6 +162,14 @@ class Projections(SparseRows):
         kept = SparseRows.of(rows)
         return cls(**{field.name: getattr(kept, field.name) for field in fields(kept)})
 
+    def check(self, n_categories):
+        """Raise ValueError unless the projections are of features that have so many categories, and of none that has any."""
+        if self.n_features != len(n_categories):
+            raise ValueError(f"projections has {self.n_features} columns, and X has {len(n_categories)} features")
+        categorical = self.columns[np.asarray(n_categories)[self.columns] > 0]
+        if len(categorical):
+            raise ValueError(f"projections has weights of feature {categorical[0]}, which is categorical; allowed is 0")
+
     def __repr__(self):
         content = sha256(b"".join(array.tobytes() for array in (self.values, self.columns, self.starts))).hexdigest()[:16]
         return f"<{self.shape[0]} projections of {self.n_features} features, {content}>"

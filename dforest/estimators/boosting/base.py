@@ -39,6 +39,7 @@ from dforest.estimators.boosting.growth import BoostedGrowth
 from dforest.estimators.boosting.leaf_models import check_linear_leaves, choose_leaf_model
 from dforest.estimators.boosting.loop import first_trees, grow, with_sets, with_shares
 from dforest.estimators.boosting.memory import estimate_memory
+from dforest.estimators.boosting.oblique import check_oblique, splitter_of
 from dforest.estimators.boosting.out_of_fold import keep_out_of_fold
 from dforest.estimators.boosting.permutation import permutation_importance
 from dforest.estimators.boosting.predictions import RawPredictions
@@ -263,6 +264,7 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
             None if queries is None else queries[rows.kept], rows.share if rows.is_divided else None,
         )  # fmt: skip
         check_linear_leaves(self, training, grown)
+        check_oblique(self, training, grown)
         return training, scored_rows(self, to_score, ranks), rows.kept
 
     def _check_rows(self, rows):
@@ -363,7 +365,8 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
 
     def _tree_settings(self):
         """What a `Forest` of the trees knows beside their problem."""
-        return {"n_categories": self._features.n_categories, "criterion": "squared_error", "splitter": None}
+        n_categories = self._features.n_categories
+        return {"n_categories": n_categories, "criterion": "squared_error", "splitter": splitter_of(self)}
 
     def _min_hessian(self):
         """`min_sum_hessian_in_leaf`, which may be given by its earlier name."""
@@ -406,13 +409,16 @@ class BoostingEstimator(CallbackSupportMixin, RawPredictions, TreeModel):
             is_random=self.splitter == "random",
             leaf_features=self.max_leaf_features if self.leaf_model_ == "linear" else 0,
             linear_l2=float(self.linear_l2),
+            max_codes=self.max_bins,
         )
+        splitter = splitter_of(self)
         return BoostingProblem(
             columns, self._loss.targets(y), weight, self._loss.bound(queries), baseline, rules, seeds.trees, n_rows,
-            constraints=constraints, can_split=can_split(columns, ranks) if rules.draw_columns(len(columns)) else None,
+            constraints=constraints,
+            can_split=can_split(columns, ranks) if splitter is not None or rules.draw_columns(len(columns)) else None,
             raw=None if offset is None else np.array(offset.T, order="C"), share=share, statistics=statistics,
             forced=forced_splits_of(self, self.n_features_in_),
-            X=None if self.leaf_model_ == "constant" else np.ascontiguousarray(X),
+            X=None if self.leaf_model_ == "constant" and splitter is None else np.ascontiguousarray(X), splitter=splitter,
             **drawing_of(self, training, n_rows, ranks),
         )  # fmt: skip
 

@@ -160,7 +160,7 @@ class Loss:
         """How many directions of a sketch splits are chosen by; 0: by all outputs of a tree. See `rules/sketch.h`."""
         if not self.is_joint or not self.one_tree:
             return 0
-        from dforest.core.boost.booster import directions_of  # which models that predict do without
+        from dforest.core.boost.gradient_sketch import directions_of  # which models that predict do without
 
         return directions_of(self.n_sums)
 

@@ -7,6 +7,7 @@ from sklearn.utils._param_validation import Hidden, Interval, RealNotInt, StrOpt
 
 from dforest.core.boost.loss import Loss
 from dforest.core.predict.packing import MAX_TERMS
+from dforest.estimators.boosting.oblique import OBLIQUE_PARAMETERS
 from dforest.estimators.constraints import Names, SubclassOf
 from dforest.estimators.entries import COLUMNS, COMPUTATION, ROWS, SHAPE, SPLITS, Parameter
 from dforest.estimators.families import BOOSTING
@@ -340,6 +341,7 @@ BOOSTING_PARAMETERS = (
         of=BOOSTING,
         group=SHAPE,
     ),
+    *OBLIQUE_PARAMETERS,
     Parameter(
         "forced_splits",
         "dict or None",
@@ -539,7 +541,7 @@ BOOSTING_PARAMETERS = (
         their mean gradients at the beginning, shrunk to that of all rows, where rows are dealt out to five folds, and a row is
         given the mean that the rows of other folds make of its label. Of several classes or outputs, there is an order for each
         of the first ten. Other columns are parted as by "subset". "auto" means "order", or "subset" in fits with
-        ``defaults="scikit-learn"``, ``warm_start=True`` or `interaction_cst`.""",
+        ``defaults="scikit-learn"``, ``warm_start=True``, `interaction_cst` or ``split_axis="oblique"``.""",
         of=BOOSTING,
         group=COLUMNS,
     ),

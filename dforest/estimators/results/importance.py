@@ -67,7 +67,13 @@ def gain_shares(forest):
     """The share of each feature in the gain of all splits of a boosted forest: ndarray of shape (n_features,); 0s without any."""
     gain = np.minimum(forest.inner[:, -1], np.finfo(np.float64).max)  # of huge targets it may be infinite
     gain = gain / gain.max(initial=1.0)
-    total = np.bincount(forest.feature[forest.feature >= 0], gain, forest.n_features)
+    if forest.splitter is None:
+        total = np.bincount(forest.feature[forest.feature >= 0], gain, forest.n_features)
+    else:
+        total, place = np.zeros(forest.n_features), np.cumsum(forest.feature >= 0) - 1  # of a node's gain
+        for t in range(forest.n_trees):
+            node, feature, share = forest.tests_by_feature(t)
+            total += np.bincount(feature, gain[place[forest.node_offsets[t] + node]] * share, forest.n_features)
     return total / total.sum() if total.any() else total
 
 
