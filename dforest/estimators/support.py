@@ -192,6 +192,7 @@ def _oblique(fit):
 
 def _oblique_constraints(fit):
     given = {name: getattr(fit.estimator, name) for name in ("monotonic_cst", "interaction_cst", "feature_costs")}
+    given["monotonic_cst"] = given["monotonic_cst"] if _is_constrained(fit.estimator) else None
     said = [f"{name}={value!r:.100}" for name, value in given.items() if value is not None]
     return f"{_oblique(fit)} with {' and '.join(said)}" if _oblique(fit) and said else None
 
@@ -203,12 +204,12 @@ def _regularised(fit):
 
 def _honest_constraints(fit):
     cst = fit.estimator.monotonic_cst
-    return f"honest=True with monotonic_cst={cst!r:.100}" if fit.estimator.honest and cst is not None else None
+    return f"honest=True with monotonic_cst={cst!r:.100}" if fit.estimator.honest and _is_constrained(fit.estimator) else None
 
 
 def _smoothing_constraints(fit):
     estimator = fit.estimator
-    both = estimator.leaf_smoothing != 0 and estimator.monotonic_cst is not None
+    both = estimator.leaf_smoothing != 0 and _is_constrained(estimator)
     return f"leaf_smoothing={estimator.leaf_smoothing!r} with monotonic constraints" if both else None
 
 

@@ -222,6 +222,13 @@ def test_constraints_of_zeros_are_none(zeros):
     forest = dforest.RandomForestRegressor(3, random_state=0)
     expected = clone(forest).fit(rows, several).predict(rows)
     assert np.array_equal(forest.set_params(monotonic_cst=zeros).fit(rows, several).predict(rows), expected)
+    oblique = HistGradientBoostingRegressor(max_iter=3, split_axis="oblique", random_state=0)
+    expected = clone(oblique).fit(rows, Y).predict(rows)
+    assert np.array_equal(oblique.set_params(monotonic_cst=zeros).fit(rows, Y).predict(rows), expected)
+    for other in ({"honest": True}, {"leaf_smoothing": 5.0}):
+        forest = dforest.RandomForestRegressor(3, random_state=0, **other)
+        expected = clone(forest).fit(rows, Y).predict(rows)
+        assert np.array_equal(forest.set_params(monotonic_cst=zeros).fit(rows, Y).predict(rows), expected)
     for wrong in ([0, 0, 0, 1], {"a": 1}):
         with pytest.raises(ValueError, match="leaf_model=.linear. with monotonic_cst="):
             linear(monotonic_cst=wrong).fit(rows, Y)
