@@ -10,6 +10,7 @@ from . import data
 class Effects:
     """Five hundred honest trees in little bags, for a treatment of 0 and 1."""
 
+    timeout = 300.0
     params = ([2000, 20_000], ["hist", "dense"])
     param_names = ("rows", "method")
 

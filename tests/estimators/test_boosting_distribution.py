@@ -21,6 +21,7 @@ from dforest.distribution import (
     log_score_scorer,
     neg_crps_scorer,
 )
+from dforest.estimators.results.conformal import covering_rank
 from dforest.estimators.results.densities import DENSITIES
 
 NAMES = pytest.mark.parametrize("name", DISTRIBUTIONS)
@@ -439,3 +440,32 @@ def test_log_normal_targets_of_all_magnitudes():
     for scale in (1e-300, 1e300):
         found = HistGradientBoostingDistribution("lognormal", **SMALL).fit(X, y * scale)
         assert found.predict(X) / scale == pytest.approx(usual.predict(X), rel=1e-3)
+
+
+@pytest.mark.parametrize("loss", ["zero_inflated_poisson", "negative_binomial"])
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e9])
+def test_conformal_intervals_of_counts_have_ends(loss, scale):
+    """Where tails are too small for SciPy's inverse functions, or counts are so large that these are far off."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((400, 3))
+    y = np.floor(scale * rng.gamma(2.0, size=400) * np.exp(rows[:, 0]))
+    y[200::12] *= 3
+    model = HistGradientBoostingDistribution(loss, max_iter=20, early_stopping=False).fit(rows[:200], y[:200])
+    model.conformalize(rows[200:], y[200:])
+    ends = model.predict_interval(rows[200:], 0.9)
+    assert not np.isnan(ends).any() and np.mean((ends[:, 0] <= y[200:]) & (y[200:] <= ends[:, 1])) >= 0.9
+    tail = -np.ravel(model.conformal_scores_)[covering_rank(0.9, 200) - 1]
+    if tail > 0:
+        predicted = model.predict_distribution(rows[200:])
+        assert (predicted._upper_tail(ends[:, 1]) >= tail * (1 - 1e-9)).all()
+        assert (predicted._upper_tail(ends[:, 1] + 1) < tail).all() and (predicted.cdf(ends[:, 0] - 1) < tail).all()
+
+
+@pytest.mark.parametrize("loss", ["lognormal", "gamma"])
+def test_conformal_intervals_of_positive_targets_begin_at_0(loss):
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((400, 1))
+    y = np.exp((40 if loss == "lognormal" else 3) * rng.standard_normal(400))
+    model = HistGradientBoostingDistribution(loss, max_iter=20, early_stopping=False).fit(rows[:200], y[:200])
+    ends = model.conformalize(rows[200:], y[200:]).predict_interval(rows, 0.9)
+    assert (ends[:, 0] >= 0).all() and (ends[:, 1] > ends[:, 0]).all()

@@ -129,7 +129,8 @@ def memory_of(estimator, problem, bags, n_iterations, engine, given, ranks):
         scores += 16 * n_sums * len(held_out.y) + bytes_of_waiting(problem, n_ahead, n_leaves)
     if bags[0].dropout is not None:
         n_weighed = n_rows + (0 if held_out is None or not estimator.do_early_stopping_ else len(held_out.y))
-        scores += bytes_of_sums(n_weighed, n_sums)
+        of_trees = bytes_of_waiting(problem, n_iterations * problem.n_trees_per_iteration, n_leaves)
+        scores += bytes_of_sums(n_weighed, n_sums) + of_trees * (1 if problem.statistics is None else 2)
     n_trees = n_bags * n_iterations * problem.n_trees_per_iteration
     growth = engine.estimate_memory(problem, n_trees, n_leaves, scores=n_bags * scores)
     n_columns = len({id(column.codes) for bag in problems for column in bag.columns})

@@ -75,11 +75,13 @@ def tails_of(predicted, y):
         If a distribution function is no number from 0 to 1 somewhere.
     """
     tails = np.minimum(predicted.cdf(y), predicted._upper_tail(y))
+    allowed = np.clip(tails, 0.0, 1.0)
+    tails = np.where(np.abs(tails - allowed) <= _SLACK, allowed, tails)
     wrong = ~((tails >= 0) & (tails <= 1))
     if wrong.any():
         name = type(predicted.distribution).__name__
         raise ValueError(
-            f"{name}.cdf is no number from 0 to 1 at a target of {y[wrong][0]!r}, or just below, as intervals need it"
+            f"{name}.cdf is no number from 0 to 1 at a target of {float(y[wrong][0])}, or just below, as intervals need it"
         )
     return tails
 
@@ -103,27 +105,61 @@ def between_tails(predicted, scores, level):
     tail = -scores[rank - 1] if rank <= len(scores) else 0.0
     if tail <= 0:
         return np.tile([-np.inf, np.inf], (len(predicted), 1))
+    targets = getattr(predicted.distribution, "targets", None)
     with np.errstate(invalid="ignore", over="ignore"):
         lower, upper = predicted.quantile(tail), predicted._upper_quantile(tail)
-        width = np.abs(upper - lower)
-        lower = _outwards(predicted, predicted.cdf, lower, width, tail, -1)
-        ends = np.column_stack([lower, _outwards(predicted, predicted._upper_tail, upper, width, tail, 1)])
+        if targets == "counts":
+            middle = np.floor(predicted.mean())
+            lower = _last_count(predicted.cdf, np.where(np.isfinite(lower), lower, middle), tail, -1)
+            upper = _last_count(predicted._upper_tail, np.where(np.isfinite(upper), upper, middle), tail, 1)
+        else:
+            width = np.abs(upper - lower)
+            lower, upper = (
+                _outwards(predicted.cdf, lower, width, tail, -1), _outwards(predicted._upper_tail, upper, width, tail, 1)
+            )  # fmt: skip
+        if targets == "above_0":
+            lower = np.maximum(lower, 0.0)
+        ends = np.column_stack([np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper)])
         crossed = ends[:, 0] > ends[:, 1]
         if crossed.any():
             ends[crossed] = predicted[crossed].median()[:, None]
     return ends
 
 
-def _outwards(predicted, tail_of, ends, width, tail, sign):
+def _last_count(tail_of, near, tail, sign):
+    """The counts farthest out, on the side of a sign, whose tail is large enough: ndarray of shape (n_rows,), dtype float64.
+
+    near : ndarray of shape (n_rows,), dtype float64
+        Whole numbers from which they are searched, as inverse functions of large counts and of small tails are far off.
+    """
+    least = tail * (1 - _SLACK)
+    is_inside = tail_of(near) >= least
+    direction, step = np.where(is_inside, sign, -sign), np.ones_like(near)
+    far = near + direction
+    while True:  # steps become longer, until an end is between the two numbers
+        is_between = ~np.isfinite(far) | ((tail_of(np.where(np.isfinite(far), far, 0.0)) >= least) != is_inside)
+        if is_between.all():
+            break
+        near, step = np.where(is_between, near, far), np.where(is_between, step, 2 * step)
+        far = np.where(is_between, far, far + direction * step)
+    inside, outside = np.where(is_inside, near, far), np.where(is_inside, far, near)
+    while True:
+        middle = np.floor(0.5 * inside + 0.5 * outside)
+        if ((middle == inside) | (middle == outside)).all():
+            return inside
+        is_enough = tail_of(middle) >= least
+        inside, outside = np.where(is_enough, middle, inside), np.where(is_enough, outside, middle)
+
+
+def _outwards(tail_of, ends, width, tail, sign):
     """Ends beyond which all numbers have a smaller tail, however an inverse function was rounded: ndarray of shape (n_rows,).
 
     Targets may have just the score that covers, as equal targets of rows of equal predictions do, so that an end must not lie a
     little inside of them.
     """
     least = tail * (1 - _SLACK)
-    is_count = getattr(predicted.distribution, "targets", None) == "counts"
     finest = np.spacing(np.abs(ends))
-    first = np.maximum(finest, 1.0 if is_count else np.where(np.isfinite(width), np.spacing(width), 0.0))
+    first = np.maximum(finest, np.where(np.isfinite(width), np.spacing(width), 0.0))
     step, found, beyond = first.copy(), ends, ends + sign * first
     while True:
         # An infinite number has no tail.
@@ -132,7 +168,6 @@ def _outwards(predicted, tail_of, ends, width, tail, sign):
         if not within.any():
             break
         found = np.where(within, beyond, found)
-        if not is_count:
-            step[within] *= 2
+        step[within] *= 2
         beyond = np.where(within, beyond + sign * step, beyond)
-    return found if is_count else np.where((found != ends) | (first > finest), beyond, ends)
+    return np.where((found != ends) | (first > finest), beyond, ends)
