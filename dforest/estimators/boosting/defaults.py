@@ -52,13 +52,12 @@ def choose_values(estimator, n_rows, is_given, can_stop=True, has_scores=True):
     if rate == "auto" and ours and most != "auto":
         rate = MOST_RATE if has_many else min(MOST_RATE, max(LEAST_RATE, 10 / most))
     has_folds = n_rows < FOLDS_BELOW and not has_many and estimator.validation_fraction == "auto" and not estimator.warm_start
-    has_subsets = estimator.warm_start or estimator.interaction_cst is not None or estimator.split_axis == "oblique"
     values = {
         "max_iter": most,
         "learning_rate": rate,
         "l2_regularization": 1.0,
         "max_features": 0.5,
-        "categorical_split": "subset" if has_subsets else "order",
+        "categorical_split": "subset" if estimator.warm_start or estimator.interaction_cst is not None else "order",
         "validation_fraction": 0.15,
         "validation_folds": N_FOLDS if has_folds else 1,
         "refit": not estimator.warm_start,
