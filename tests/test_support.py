@@ -285,7 +285,6 @@ def asked(feature, kind, folder):
             "oblique, constraints": [{"split_axis": "oblique", **chosen} for chosen in (
                 {"monotonic_cst": [1, 0, 0, -1]}, {"interaction_cst": "pairwise"}, {"feature_costs": [0, 5.0, 0, 1e9]})],
             "oblique, linear leaves": [{"split_axis": "oblique", "leaf_model": "linear"}],
-            "oblique, label order": [{"split_axis": "oblique", "categorical_split": "order"}],
             "regularised gains": [{"regularization_factor": 0.5}, {"regularization_factor": {0: 0.1, 2: 0.9},
                                                                   "regularization_use_depth": True, "categorical_features": [2]}],
             "honest": [{"honest": True, "oob_score": True, "categorical_features": [2]},

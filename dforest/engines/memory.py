@@ -300,7 +300,7 @@ def bytes_of_projected(problem, n_threads):
     """(bytes of the projections of boosted trees as columns, how many codes each has: ndarray of int)."""
     if problem.splitter is None:
         return 0, np.zeros(0, np.int64)
-    is_number = np.array([column.kind != CATEGORICAL for column in problem.columns])
+    is_number = np.array([column.kind != CATEGORICAL for column in problem.columns[: problem.X.shape[1]]])
     n = count_columns(problem.splitter, is_number)
     n_codes, itemsize = min(problem.rules.max_codes, MAX_CODES), problem.X.itemsize
     n_bytes = len(problem.y) * n + 8 * MAX_CODES * n + min(len(problem.y), MAX_SAMPLED) * problem.X.shape[1] * itemsize

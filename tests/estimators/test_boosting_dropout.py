@@ -68,7 +68,8 @@ def test_the_twin(loss, seed):
 
 @pytest.mark.parametrize("parameters", [
     {}, {"subsample": 0.5}, {"sampling": "mvs", "subsample": 0.5}, {"max_features": 0.5},
-    {"categorical_features": [0], "categorical_split": "order"}, {"leaf_model": "linear"}, {"split_axis": "oblique"}, {"monotonic_cst": [1, 0, 0, 0, 0]},
+    {"categorical_features": [0], "categorical_split": "order"}, {"leaf_model": "linear"}, {"split_axis": "oblique"},
+    {"monotonic_cst": [1, 0, 0, 0, 0]},
 ])  # fmt: skip
 @pytest.mark.parametrize("kind", ["numbers", "two classes", "three classes", "one tree"])
 def test_early_stopping_scores_the_model_of_so_many_iterations(kind, parameters):

@@ -184,6 +184,31 @@ def test_kinds_of_models():
         np.testing.assert_array_equal(one.feature_importances_, four.feature_importances_)
 
 
+@pytest.mark.parametrize("subsample", [1.0, 0.5])
+def test_labels_in_the_order_of_statistics(subsample):
+    """Columns of many labels have their statistics beside the sums; trees keep sets of labels, as without sums."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((800, 3)), columns=["a", "b", "c"])
+    labels, effects = rng.integers(0, 60, 800), rng.standard_normal(60)
+    target = (frame["a"] - frame["b"] + effects[labels] + 0.1 * rng.standard_normal(800)).to_numpy()
+    frame["town"] = pd.Categorical([f"town {label}" for label in labels])
+    frame.loc[rng.random(800) < 0.05, "town"] = None
+    model, other = (
+        HistGradientBoostingRegressor(**FEW, learning_rate=0.3, subsample=subsample, categorical_split="order", n_jobs=n)
+        .fit(frame, target) for n in (1, 3)
+    )  # fmt: skip
+    subsets = HistGradientBoostingRegressor(**FEW, learning_rate=0.3, subsample=subsample, categorical_split="subset")
+    assert not np.array_equal(subsets.fit(frame, target).predict(frame), model.predict(frame))
+    np.testing.assert_array_equal(model.predict(frame), other.predict(frame))
+    tests = read_tests(model)
+    assert any(test.is_sum for test in tests) and any(test.terms is None for test in tests)
+    assert max(max(test.columns) for test in tests) == 3 and model.score(frame, target) > 0.6
+    unseen = frame.assign(town=pd.Categorical([None] * 800, categories=frame["town"].cat.categories))
+    assert np.isfinite(model.predict(unseen)).all()
+    assert model.feature_importances_[3] > 0.1
+    assert len(model.to_c()) > 1000
+
+
 def test_few_columns_have_no_sums():
     """Of one column of numbers, or of columns that don't vary, trees are those of single columns."""
     rng = np.random.default_rng(0)
@@ -194,6 +219,23 @@ def test_few_columns_have_no_sums():
     )
     np.testing.assert_array_equal(plain.predict(rows), oblique.predict(rows))
     np.testing.assert_array_equal(plain.feature_importances_, oblique.feature_importances_)
+
+
+def test_statistics_without_sums_are_as_ever():
+    """Beside a single column of numbers there are no sums, and sets of labels are those of other boosted trees."""
+    rng = np.random.default_rng(0)
+    labels, number = rng.integers(0, 90, 500), rng.standard_normal(500)
+    frame = pd.DataFrame({"number": number, "town": pd.Categorical(labels.astype(str))})
+    frame.loc[rng.random(500) < 0.05, "town"] = None
+    target = np.sin(labels) + number
+    unseen = frame.assign(town=pd.Categorical([None] * 500, categories=frame["town"].cat.categories))
+    plain, oblique = (
+        HistGradientBoostingRegressor(**FEW | {"split_axis": axis}, categorical_split="order").fit(frame[:400], target[:400])
+        for axis in ("axis_aligned", "oblique")
+    )
+    for rows in (frame, unseen):
+        np.testing.assert_array_equal(plain.predict(rows), oblique.predict(rows))
+    np.testing.assert_allclose(plain.feature_importances_, oblique.feature_importances_, rtol=1e-12)
 
 
 def test_what_is_refused():

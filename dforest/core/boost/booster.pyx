@@ -162,8 +162,8 @@ cdef class Booster:
     linear_l2 : float, default=0.0
         What is added to a leaf's sum of Hessians, for its slopes.
     splitter : dforest.splitter.ObliqueSplitter, optional
-        Which sums of columns trees split by too: see `dforest.core.boost.projected_columns`. X has all columns then, and there
-        are neither constraints nor preferences. None: trees split by single columns alone.
+        Which sums of the columns of X trees split by too: see `dforest.core.boost.projected_columns`. There are neither
+        constraints nor preferences then. None: trees split by single columns alone.
     max_codes : int, default=255
         Most values that a sum is parted into.
     tuning : dict, optional
@@ -202,8 +202,8 @@ cdef class Booster:
         # Nobody looks at targets there, so that their memory stays untouched.
         tuning = tuning or {}
         if splitter is not None:
-            is_number = np.array([column.kind != CATEGORICAL for column in columns])
-            self.projected = ProjectedColumns(splitter, X, is_number, max_codes, seed, n_threads, tuning)
+            is_number = np.array([column.kind != CATEGORICAL for column in columns[:X.shape[1]]])
+            self.projected = ProjectedColumns(splitter, X, is_number, len(columns), max_codes, seed, n_threads, tuning)
             columns = [*columns, *self.projected.columns]
             can_split = None if can_split is None else np.append(can_split, np.ones(self.projected.n, np.uint8))
         self.data = DataView(columns, np.zeros(n_rows, np.int32))

@@ -16,6 +16,7 @@ cdef class ProjectedColumns:
     cdef readonly bint may_lack        # a row may have no value of a projection
     cdef readonly Py_ssize_t n_payload_words  # of the test of a projection or a number, at most
     cdef Py_ssize_t n_features, n_rows
+    cdef Py_ssize_t first              # number of the first projection among a tree's columns
     cdef int n_codes                   # of values of a projection
     cdef int weights                   # place in WEIGHTS
     cdef df_rows X                     # [n_rows, n_features]

@@ -98,6 +98,8 @@ cdef class ProjectedColumns:
         C-contiguous.
     is_number : ndarray of shape (n_features,), dtype bool
         Which columns are added up.
+    first : int
+        How many columns come before the projections: those of X, and perhaps others.
     max_codes : int
         Most values that a projection is parted into; at least 1, and counted as 255 if it is more.
     seed : int
@@ -108,14 +110,15 @@ cdef class ProjectedColumns:
         `sampled_rows`: rows that edges are chosen by, at most 1024.
     """
 
-    def __cinit__(self, splitter not None, X not None, is_number not None, int max_codes, uint64_t seed, int n_threads,
-                  dict tuning not None):
+    def __cinit__(self, splitter not None, X not None, is_number not None, Py_ssize_t first, int max_codes, uint64_t seed,
+                  int n_threads, dict tuning not None):
         cdef const double[::1] cumulated
         cdef uint8_t[:, ::1] codes
         cdef Py_ssize_t j, i
         cdef uint32_t first_seed = df_tree_seed(seed, 0)
         cdef double greatest = GREATEST_WEIGHTS[splitter.projection_weights]
         self.n_rows, self.n_features = X.shape
+        self.first = first
         self.n_codes = max(1, min(max_codes, <int> DF_PROJECTED_EDGES))
         self.weights = WEIGHTS.index(splitter.projection_weights)
         self.X = rows_of(X)
@@ -351,6 +354,6 @@ cdef class ProjectedColumns:
 
     cdef Py_ssize_t write_test(self, Py_ssize_t column, Py_ssize_t code, bint missing_left, uint64_t* payload) noexcept nogil:
         """Write the test of a projection, given its column's number, and return how many words it has."""
-        cdef Py_ssize_t p = column - self.n_features
+        cdef Py_ssize_t p = column - self.first
         return write_sum(self.edges[p * DF_PROJECTED_EDGES + code], missing_left, self.terms + self.terms_from[p],
                          self.terms_from[p + 1] - self.terms_from[p], payload)

@@ -431,7 +431,7 @@ cdef class TreeGrower:
             split.missing_left = node.cut.missing_left
             split.is_deferred = False
             split.payload = NULL
-            if self.projected is not None and split.feature >= self.projected.n_features:
+            if self.projected is not None and split.feature >= self.projected.first:
                 pass
             elif self.data.columns[split.feature].kind == CATEGORICAL:
                 subset = &narrow[0] if node.sides < 0 else &self.tree.sides[node.sides]
@@ -456,7 +456,7 @@ cdef class TreeGrower:
     cdef void write_payload(self, const BoostNode* node, Split* split) noexcept nogil:
         """Make a test one that `ObliqueSplitter` reads. INOUT split : the test as it is without sums"""
         cdef Term term
-        if split.feature >= self.projected.n_features:
+        if split.feature >= self.projected.first:
             split.n_payload_words = self.projected.write_test(split.feature, node.cut.code, split.missing_left, self.payload)
             split.feature = <Py_ssize_t> (<const Term*> (self.payload + HEAD)).column
         elif split.payload != NULL:

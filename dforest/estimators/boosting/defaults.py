@@ -58,13 +58,12 @@ def choose_values(estimator, n_rows, is_given, can_stop=True, has_scores=True):
         rate = MOST_RATE if has_many and not drops else of_one
     patience = rate if rate == "auto" else round(min(MOST_PATIENCE, max(LEAST_PATIENCE, PATIENCE / rate)))
     has_folds = n_rows < FOLDS_BELOW and not has_many and estimator.validation_fraction == "auto" and not estimator.warm_start
-    has_subsets = estimator.warm_start or estimator.interaction_cst is not None or estimator.split_axis == "oblique"
     values = {
         "max_iter": most,
         "learning_rate": rate,
         "l2_regularization": 1.0,
         "max_features": 0.5,
-        "categorical_split": "subset" if has_subsets else "order",
+        "categorical_split": "subset" if estimator.warm_start or estimator.interaction_cst is not None else "order",
         "validation_fraction": 0.15,
         "validation_folds": N_FOLDS if has_folds else 1,
         "refit": not estimator.warm_start,

@@ -541,7 +541,7 @@ BOOSTING_PARAMETERS = (
         their mean gradients at the beginning, shrunk to that of all rows, where rows are dealt out to five folds, and a row is
         given the mean that the rows of other folds make of its label. Of several classes or outputs, there is an order for each
         of the first ten. Other columns are parted as by "subset". "auto" means "order", or "subset" in fits with
-        ``defaults="scikit-learn"``, ``warm_start=True``, `interaction_cst` or ``split_axis="oblique"``.""",
+        ``defaults="scikit-learn"``, ``warm_start=True`` or `interaction_cst`.""",
         of=BOOSTING,
         group=COLUMNS,
     ),

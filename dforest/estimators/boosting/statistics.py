@@ -19,6 +19,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from dforest.core.grow.label_order import LABELS_ORDERED_ABOVE
+from dforest.core.search.oblique_test import ObliqueTest
 from dforest.core.sparse_rows import SparseRows
 from dforest.estimators.boosting.rows import count_strata
 
@@ -43,12 +44,15 @@ class LabelStatistics:
         The column of X whose labels they are.
     n_categories : ndarray of shape (n_features,), dtype int32
         How many labels each column of X has; 0: it has none.
+    has_payloads : bool, default=False
+        Whether each test of a tree has a payload, as `ObliqueSplitter` reads it.
     """
 
     rows: np.ndarray
     of_labels: list
     features: np.ndarray
     n_categories: np.ndarray
+    has_payloads: bool = False
 
     @property
     def n_features(self):
@@ -93,6 +97,8 @@ class LabelStatistics:
         found = np.flatnonzero(tree.feature >= self.n_features)
         if len(found) == 0:
             return tree
+        if self.has_payloads:
+            return self._with_payloads(tree, found)
         feature, threshold, missing_left = (array.copy() for array in (tree.feature, tree.threshold, tree.missing_left))
         columns = feature[found] - self.n_features
         feature[found] = self.features[columns]
@@ -107,6 +113,20 @@ class LabelStatistics:
             feature=feature, threshold=threshold, missing_left=missing_left, payload_lengths=lengths,
             payload_words=np.concatenate(sets),
         )  # fmt: skip
+
+    def _with_payloads(self, tree, found):
+        """`with_sets` of a tree with payloads, given the nodes that test statistics."""
+        feature, lengths = tree.feature.copy(), tree.payload_lengths.copy()
+        payloads = np.split(tree.payload_words, np.cumsum(lengths)[:-1])
+        place = np.cumsum(feature >= 0) - 1  # of a node's payload
+        for node in found.tolist():
+            column, test = feature[node] - self.n_features, ObliqueTest.read(payloads[place[node]])
+            feature[node] = self.features[column]
+            head = [np.nan, float(self._is_left(column, test.threshold)[-1]), float(feature[node])]
+            own = self._set(column, test.threshold)
+            payloads[place[node]] = np.concatenate([np.array(head).view(np.uint64), own if len(own) else np.zeros(1, np.uint64)])
+            lengths[place[node]] = len(payloads[place[node]])
+        return tree._replace(feature=feature, payload_lengths=lengths, payload_words=np.concatenate(payloads))
 
     def _is_left(self, column, threshold):
         """Which labels, and at last missing values, go left by a cut of statistics: ndarray of bool."""
@@ -161,7 +181,8 @@ def statistics_of(estimator, sample, baseline, seed, ranks):
             of_labels.append((of_all[0] / of_all[1]).astype(dtype))
             rows.append(of_others.ravel()[place].astype(dtype))
             features.append(j)
-    return LabelStatistics(np.column_stack(rows), of_labels, np.array(features, np.int32), n_categories)
+    has_payloads = estimator.split_axis == "oblique"
+    return LabelStatistics(np.column_stack(rows), of_labels, np.array(features, np.int32), n_categories, has_payloads)
 
 
 def _total(sums, ranks):
