@@ -87,6 +87,26 @@ class BoostedWays:
         self.model.fit(self.X, self.y)
 
 
+class Dropouts:
+    """Training of a hundred iterations, of which later ones drop none, as in ordinary boosting, or some of those before."""
+
+    params = (["gbdt", "dart"], [1, 2])
+    param_names = ("boosting", "n_jobs")
+
+    def setup(self, boosting, n_jobs):
+        problem = data.load("waves", ROWS // 4)
+        self.X, self.y = problem.X, problem.y
+        self.model = dforest.HistGradientBoostingClassifier(
+            boosting=boosting, max_iter=100, early_stopping=False, n_jobs=n_jobs, random_state=0
+        )
+
+    def time_fit(self, boosting, n_jobs):
+        self.model.fit(self.X, self.y)
+
+    def peakmem_fit(self, boosting, n_jobs):
+        self.model.fit(self.X, self.y)
+
+
 class BoostedThreads:
     """Training and prediction on one thread and on two, which grow each tree together."""
 
