@@ -7,7 +7,6 @@ import numpy as np
 from dforest.config import in_kind, on_host
 from dforest.estimators.data.given import check_number
 from dforest.estimators.results.conformal import moved, scores_of, tails_of
-from dforest.estimators.results.predicted import PredictedDistribution
 
 _SAME_LEVEL = 1e-9  # by how much numbers may differ that stand for one level
 
@@ -59,6 +58,8 @@ def conformal_scores(estimator, predicted, y):
     loss, predicted, y = estimator._loss, predicted.reshape(len(predicted), -1), y.reshape(len(y), -1)
     if loss.distribution is not None:
         loss.check_targets(y[:, 0], is_trained_on=False)
+        from dforest.estimators.results.predicted import PredictedDistribution  # here, as models for serving start soon
+
         return np.sort(-tails_of(PredictedDistribution(loss.distribution, predicted), y[:, 0]))[None]
     found = [
         scores_of(y[:, 0 if loss.levels else lower], predicted[:, lower], predicted[:, upper])

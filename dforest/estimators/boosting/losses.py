@@ -21,8 +21,6 @@ from dforest.core.component import LossError
 from dforest.core.integer_weights import integer_weights
 from dforest.core.predict.out_of_bag import add_up, total_of
 from dforest.core.threads import each
-from dforest.estimators.boosting.starts import search_start, start_of
-from dforest.estimators.results.predicted import PredictedDistribution
 from dforest.rules.losses import (
     LOSSES,
     baselines,
@@ -461,6 +459,8 @@ class OwnLoss:
 
     def distribution_of(self, raw):
         """The `PredictedDistribution` of rows, given raw predictions as `predict` takes them."""
+        from dforest.estimators.results.predicted import PredictedDistribution  # here, as models for serving start soon
+
         return PredictedDistribution(self.loss, self.loss.predictions(raw))
 
     @property
@@ -511,6 +511,8 @@ class OwnLoss:
         is_distribution = self.distribution is not None
         finds_none = type(self.loss).fit_intercept_only is BoostingLoss.fit_intercept_only
         if isinstance(self.loss, BuiltInDistribution) and finds_none:
+            from dforest.estimators.boosting.starts import search_start, start_of  # here, as models for serving start soon
+
             start = start_of(self.loss, y, weight, ranks)
             return tuple(search_start(lambda raw: self._sums_and_loss(y, raw, weight, ranks, offset), start).tolist())
         if ranks.size > 1 and finds_none:
