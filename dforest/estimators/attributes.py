@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from dforest.estimators.families import (
     BLENDS,
+    BOOSTED_CLASSES,
+    BOOSTED_DISTRIBUTIONS,
+    BOOSTED_NUMBERS,
     BOOSTING,
     CAUSAL,
     CLASSIFIERS,
@@ -23,8 +26,6 @@ from dforest.estimators.families import (
     UPLIFT,
 )
 
-BOOSTED_CLASSES = frozenset({"boosting classifier"})
-BOOSTED_DISTRIBUTIONS = frozenset({"boosting distribution"})
 MANY_TREES = FORESTS | EMBEDDINGS | ISOLATION | CAUSAL | UPLIFT
 
 
@@ -120,7 +121,7 @@ ATTRIBUTES = (
         """How far the targets of the rows that `conformalize` was given lie outside the bands that they were expected in, in
         ascending order, and below 0 inside: see `predict_interval`. There is a band for each output or, if `quantile` is a list,
         for each pair of quantiles that leave equal shares of targets out. A new fit removes the attribute.""",
-        frozenset({"boosting regressor"}),
+        BOOSTED_NUMBERS,
     ),
     Attribute(
         "conformal_scores_",

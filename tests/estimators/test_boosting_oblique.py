@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.oblique import mixed, rotated
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
 
@@ -19,24 +20,6 @@ from dforest.core.search.oblique_test import ObliqueTest
 X_IRIS, Y_IRIS = load_iris(return_X_y=True)
 OBLIQUE = {"split_axis": "oblique", "random_state": 0}
 FEW = OBLIQUE | {"max_iter": 12, "early_stopping": False}
-
-
-def rotated(seed, n=2000, p=6):
-    """Classes on the two sides of a plane that is not parallel to any axis."""
-    rng = np.random.default_rng(seed)
-    rows = rng.standard_normal((n, p))
-    return rows, (rows @ rng.standard_normal(p) > 0).astype(int)
-
-
-def mixed(n=400):
-    """A table of numbers with gaps, and of categories, of which some numbers and some categories count."""
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.standard_normal((n, 3)), columns=["a", "b", "c"])
-    frame["kind"] = rng.choice(["x", "y", "z", "w"], n)
-    target = frame["a"] - frame["b"] + (frame["kind"] == "z") + 0.1 * rng.standard_normal(n)
-    frame.loc[rng.random(n) < 0.1, "a"] = np.nan
-    frame.loc[rng.random(n) < 0.1, "kind"] = None
-    return frame.astype({"kind": "category"}), target.to_numpy()
 
 
 def log_loss(model, rows, classes):
@@ -66,7 +49,7 @@ def test_planes_are_learned_better_than_by_single_features(seed):
     ],
 )
 def test_tables_with_gaps_and_categories(tmp_path, given):
-    """The same model on any number of threads, in a file, and by parts; of rows whose sums lack a column, too."""
+    """A fit gives the same model on any number of threads, in parts, and in a file, also of rows with missing values."""
     frame, target = mixed()
     model = HistGradientBoostingRegressor(**FEW, **given, learning_rate=0.3, n_jobs=1).fit(frame, target)
     other = HistGradientBoostingRegressor(**FEW, **given, learning_rate=0.3, n_jobs=4).fit(frame, target)

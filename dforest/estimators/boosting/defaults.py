@@ -10,8 +10,8 @@ FOLDS_BELOW, N_FOLDS = 2_000, 5  # rows; how many folds there are
 MANY_TREES = 6  # of an iteration
 MOST_ITERATIONS, MOST_OF_MANY, FEW_ITERATIONS = 1_000, 500, 100  # with early stopping, also of many trees, and without
 LEAST_RATE, MOST_RATE = 0.05, 0.1
-RATE_OF_DROPOUTS, MOST_WITH_DROPOUTS, PATIENCE_WITH_DROPOUTS = 0.3, 300, 30  # as weights of trees shrink; iterations take longer
-PATIENCE, LEAST_PATIENCE, MOST_PATIENCE = 2.5, 10, 1_000  # rate of the iterations that are waited for; their numbers
+RATE_OF_DROPOUTS, MOST_WITH_DROPOUTS, NO_CHANGE_WITH_DROPOUTS = 0.3, 300, 30  # as weights of trees shrink; iterations take longer
+NO_CHANGE, LEAST_NO_CHANGE, MOST_NO_CHANGE = 2.5, 10, 1_000  # rate of the iterations that are waited for; their numbers
 
 SCIKIT_LEARN = {
     "learning_rate": 0.1,
@@ -56,7 +56,7 @@ def choose_values(estimator, n_rows, is_given, can_stop=True, has_scores=True):
     if rate == "auto" and ours and most != "auto":
         of_one = RATE_OF_DROPOUTS if drops else min(MOST_RATE, max(LEAST_RATE, 10 / most))
         rate = MOST_RATE if has_many and not drops else of_one
-    patience = rate if rate == "auto" else round(min(MOST_PATIENCE, max(LEAST_PATIENCE, PATIENCE / rate)))
+    no_change = rate if rate == "auto" else round(min(MOST_NO_CHANGE, max(LEAST_NO_CHANGE, NO_CHANGE / rate)))
     has_folds = n_rows < FOLDS_BELOW and not has_many and estimator.validation_fraction == "auto" and not estimator.warm_start
     values = {
         "max_iter": most,
@@ -67,7 +67,7 @@ def choose_values(estimator, n_rows, is_given, can_stop=True, has_scores=True):
         "validation_fraction": 0.15,
         "validation_folds": N_FOLDS if has_folds else 1,
         "refit": not estimator.warm_start,
-        "n_iter_no_change": PATIENCE_WITH_DROPOUTS if drops else patience,
+        "n_iter_no_change": NO_CHANGE_WITH_DROPOUTS if drops else no_change,
         "tol": 0.0,  # as scores have the scale of the targets, which may be small
     }
     estimator.do_early_stopping_ = bool(stops)

@@ -1,7 +1,5 @@
 """What leaves of boosted trees are: one number each, linear functions of a few features, or what rows held out say is better."""
 
-import numpy as np
-
 from dforest.estimators.boosting.search import search_iterations
 
 CHOICES = "constant", "linear"  # of equally good ones the first is taken
@@ -19,11 +17,8 @@ def check_linear_leaves(estimator, sample, grown):
         The trees that there are.
     """
     asked = estimator.leaf_model
-    if asked != "constant" and not isinstance(sample.X, np.ndarray):
-        raise ValueError(
-            f'leaf_model="{asked}" with a sparse X, whose values rows would have to look up; allowed are a dense X, and '
-            'leaf_model="constant"'
-        )
+    if asked != "constant":
+        sample.check_dense(f'leaf_model="{asked}"', 'leaf_model="constant"')
     if grown is None:
         return
     n_before = getattr(grown.objective, "n_leaf_features", 0)

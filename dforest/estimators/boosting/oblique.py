@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from dforest.core.search.oblique import ObliqueSplitter
 from dforest.estimators.entries import SHAPE
 from dforest.estimators.families import BOOSTING
@@ -65,11 +63,8 @@ def check_oblique(estimator, sample, grown):
         The trees that there are.
     """
     splitter = splitter_of(estimator)
-    if splitter is not None and not isinstance(sample.X, np.ndarray):
-        raise ValueError(
-            'split_axis="oblique" with a sparse X, whose values rows would have to look up; allowed are a dense X, and '
-            'split_axis="axis_aligned"'
-        )
+    if splitter is not None:
+        sample.check_dense('split_axis="oblique"', 'split_axis="axis_aligned"')
     if splitter is not None and splitter.projections is not None:
         splitter.projections.check(estimator._features.n_categories)
     if grown is not None and (grown.splitter is None) != (splitter is None):

@@ -8,20 +8,14 @@ from sklearn.utils._param_validation import Hidden, Interval, RealNotInt, StrOpt
 from dforest.core.boost.loss import Loss
 from dforest.core.predict.packing import MAX_TERMS
 from dforest.estimators.boosting.oblique import OBLIQUE_PARAMETERS
+from dforest.estimators.boosting.stopping_parameters import STOPPING_PARAMETERS
 from dforest.estimators.constraints import Names, SubclassOf
 from dforest.estimators.entries import COLUMNS, COMPUTATION, ROWS, SHAPE, SPLITS, Parameter
-from dforest.estimators.families import BOOSTING
+from dforest.estimators.families import BOOSTED_CLASSES, BOOSTED_DISTRIBUTIONS, BOOSTED_NUMBERS, BOOSTED_RANKS, BOOSTING
 from dforest.estimators.parameters import MAX_TREES, PARAMETERS
 from dforest.estimators.randomness import ALLOWED
 
-CLASSIFIER = frozenset({"boosting classifier"})
-REGRESSOR = frozenset({"boosting regressor"})
-RANKER = frozenset({"boosting ranker"})
-DISTRIBUTION = frozenset({"boosting distribution"})
-
-# Groups that only boosted trees have.
-ITERATIONS = "Loss and iterations"
-STOPPING = "Early stopping"
+ITERATIONS = "Loss and iterations"  # a group that only boosted trees have
 
 BOOSTING_PARAMETERS = (
     Parameter(
@@ -35,7 +29,7 @@ BOOSTING_PARAMETERS = (
         loss, for two classes, times (1 - p) to the power of `focal_gamma`, where p is the probability of a row's class: rows that
         are well told count less. Of more than two classes, the last two are for ``multi_class="one_vs_rest"``. An object, or a
         class, of `dforest.loss` is a loss of your own.""",
-        of=CLASSIFIER,
+        of=BOOSTED_CLASSES,
         by_position=True,
         group=ITERATIONS,
     ),
@@ -61,7 +55,7 @@ BOOSTING_PARAMETERS = (
         squares to distances smoothly, and by a distance that is given: `fair_c`, and 1. "mape" is the absolute error divided by
         the magnitude of the target, or by 1 where that is smaller. "cross_entropy" is the log loss for targets from 0 to 1, such
         as shares, and predicts means between 0 and 1. An object, or a class, of `dforest.loss` is a loss of your own.""",
-        of=REGRESSOR,
+        of=BOOSTED_NUMBERS,
         by_position=True,
         group=ITERATIONS,
     ),
@@ -75,7 +69,7 @@ BOOSTING_PARAMETERS = (
         alike, and grades are any numbers. Objects of `dforest.loss.LambdaRank` and `dforest.loss.PairwiseRank` are these losses
         with other parameters, and an object, or a class, of another subclass of `dforest.loss.Loss` is a loss of your own, best
         with ``of_groups = True``.""",
-        of=RANKER,
+        of=BOOSTED_RANKS,
         by_position=True,
         group=ITERATIONS,
     ),
@@ -94,7 +88,7 @@ BOOSTING_PARAMETERS = (
         distribution, for targets with outliers, by location, scale and degrees of freedom. "zero_inflated_poisson" is for counts
         with more zeros than their rate says, by the rate and the share of zeros. An object, or a class, of `dforest.distribution`
         is one of these, or a distribution of your own.""",
-        of=DISTRIBUTION,
+        of=BOOSTED_DISTRIBUTIONS,
         by_position=True,
         group=ITERATIONS,
     ),
@@ -108,7 +102,7 @@ BOOSTING_PARAMETERS = (
         a value for each quantile, by the sum of the losses of all, and `predict` returns a column for each. Predictions of a row
         never cross, as they are put in ascending order. Early stopping is by the mean of the losses. With ``loss="huber"``,
         `quantile` is the share of rows whose errors count in full; None means 0.9. Other losses ignore a number.""",
-        of=REGRESSOR,
+        of=BOOSTED_NUMBERS,
         group=ITERATIONS,
     ),
     Parameter(
@@ -122,7 +116,7 @@ BOOSTING_PARAMETERS = (
         predicts faster, and needs more leaves in a tree or more iterations to be as good. "one_vs_rest" has, for each class, a
         tree in an iteration that tells it from all others by the `loss` of two classes; the probabilities of the classes are
         then divided by their sum.""",
-        of=CLASSIFIER,
+        of=BOOSTED_CLASSES,
         group=ITERATIONS,
     ),
     Parameter(
@@ -133,7 +127,7 @@ BOOSTING_PARAMETERS = (
         """Power of ``loss="tweedie"``, between 1 and 2: the variance of a target is in proportion to its mean to this power. Near
         1 it is that of counts, as with "poisson", and near 2 that of "gamma"; between them are sums of a random number of
         positive amounts, of which many are 0, such as insurance claims. Other losses ignore it.""",
-        of=REGRESSOR,
+        of=BOOSTED_NUMBERS,
         group=ITERATIONS,
     ),
     Parameter(
@@ -143,7 +137,7 @@ BOOSTING_PARAMETERS = (
         [Interval(Real, 0, None, closed="neither")],
         """Distance c of ``loss="fair"``, above 0: errors that are far smaller count by half their squares, and those that are far
         larger by c times their distances. Other losses ignore it.""",
-        of=REGRESSOR,
+        of=BOOSTED_NUMBERS,
         group=ITERATIONS,
     ),
     Parameter(
@@ -153,7 +147,7 @@ BOOSTING_PARAMETERS = (
         [Interval(Real, 0, None, closed="left")],
         """Power of ``loss="focal"``, from 0 on. The higher it is, the less count rows that are well told; with 0 the loss is
         "log_loss". Other losses ignore it.""",
-        of=CLASSIFIER,
+        of=BOOSTED_CLASSES,
         group=ITERATIONS,
     ),
     Parameter(
@@ -186,8 +180,8 @@ BOOSTING_PARAMETERS = (
         [StrOptions({"gbdt", "dart"})],
         """What trees of an iteration correct. "gbdt" means all trees before them. "dart" means that some of the iterations before
         are dropped, drawn by chance: gradients are found without them, and when the new trees are there, these and those of the
-        dropped iterations are multiplied by weights, so that together they say about as much as the dropped ones did. So no tree
-        is left with a few rows alone, but each iteration takes longer. With k dropped iterations and the learning rate r, new
+        dropped iterations are multiplied by weights, so that together they say about as much as the dropped ones did. Each
+        iteration takes longer. With k dropped iterations and the learning rate r, new
         leaves are multiplied by 1 / (k + r), and dropped ones by k / (k + r). Staged predictions and ``n_iter`` take the weights
         that trees have in the end, whereas early stopping scores each iteration by the weights of its time.""",
         of=BOOSTING,
@@ -461,7 +455,7 @@ BOOSTING_PARAMETERS = (
         their rows, of which at least one is drawn; those of a class that it leaves out are all drawn. Rows that are drawn don't
         count for more in place of the others, so that probabilities of classes with small shares come out too low: weights of
         classes, or calibration, take this back.""",
-        of=CLASSIFIER,
+        of=BOOSTED_CLASSES,
         group=ROWS,
     ),
     Parameter(
@@ -472,7 +466,7 @@ BOOSTING_PARAMETERS = (
         """Share of the rows that each iteration draws without replacement, above 0 and up to 1; the number of rows is rounded
         down. The trees of the iteration are grown from these rows, and only these count towards `min_samples_leaf`. A share below
         1 is stochastic gradient boosting: it takes less time, and the trees are less alike.""",
-        of=BOOSTING - CLASSIFIER,
+        of=BOOSTING - BOOSTED_CLASSES,
         group=ROWS,
     ),
     Parameter(
@@ -485,7 +479,7 @@ BOOSTING_PARAMETERS = (
         drawn, so that sums have the right means. With shares of 0.2 or so this mostly has a lower loss than "uniform" by as
         many rows. It is for losses whose leaves are Newton steps, which are all but those of absolute distances, quantiles and
         robust means.""",
-        of=BOOSTING - RANKER,
+        of=BOOSTING - BOOSTED_RANKS,
         group=ROWS,
     ),
     Parameter(
@@ -497,7 +491,7 @@ BOOSTING_PARAMETERS = (
         variance sampling, draws about as many, but rows with large derivatives are likelier, and count for less where they are
         drawn, so that sums have the right means. It is for losses whose leaves are Newton steps. "query" draws whole queries:
         `subsample` is the share of these, their number is rounded down, and at least one is drawn.""",
-        of=RANKER,
+        of=BOOSTED_RANKS,
         group=ROWS,
     ),
     Parameter(
@@ -509,7 +503,7 @@ BOOSTING_PARAMETERS = (
         that it leaves out is 1, and if it leaves out none, it may name classes that no row has. "balanced" gives each class
         the factor total weight / (n_classes * weight of the class). None means 1 for all classes. A y of several columns takes
         a list with a dict for each, whose factors are multiplied.""",
-        of=CLASSIFIER,
+        of=BOOSTED_CLASSES,
         group=ROWS,
     ),
     Parameter(
@@ -613,121 +607,7 @@ BOOSTING_PARAMETERS = (
         of=BOOSTING,
         group=COLUMNS,
     ),
-    Parameter(
-        "early_stopping",
-        '"auto" or bool',
-        "auto",
-        [StrOptions({"auto"}), "boolean"],
-        """Whether growing stops when scores get no better. "auto" means that it does if `fit` is given validation rows, or if X
-        has more than 10,000 rows. With ``max_iter="auto"`` it also does below that number, where rows can be held out; if they
-        can't, as a class has a single row, for example, a warning says so. With ``defaults="scikit-learn"`` it does not. Nor does
-        a loss of your own stop that does not say what the loss of a row is, with ``scoring="loss"``.""",
-        of=BOOSTING,
-        group=STOPPING,
-    ),
-    Parameter(
-        "scoring",
-        "str, callable, list of str, dict or None",
-        "loss",
-        [str, callable, list, tuple, dict, None],
-        """Score for early stopping, which is computed before the first iteration and after each one. "loss" is minus the mean
-        loss, other names are those of scikit-learn's scorers, and None means what `score` returns. A callable is given an
-        estimator, rows and targets, and returns a number, the higher the better; that estimator predicts these rows only, by the
-        iterations grown so far. Of two classes, those scorers of scikit-learn whose metric has a `pos_label` look at the
-        class 1, or, if there is no such class, at ``classes_[1]``. A list of names, or a dict of names to any of these, scores by
-        all of them: the first decides, and `verbose` shows all. Except for "loss", at most 10,000 of the training rows are
-        scored.""",
-        of=CLASSIFIER | REGRESSOR | DISTRIBUTION,
-        group=STOPPING,
-    ),
-    Parameter(
-        "scoring",
-        "str, list of str, dict or None",
-        None,
-        [str, list, tuple, dict, None],
-        """Score for early stopping, which is computed before the first iteration and after each one. "ndcg@10" is the mean over
-        queries of NDCG of the ten highest rows, and "map@10" that of the average precision, for which rows of grades above 0
-        are relevant; 10 may be another number, and "ndcg" and "map" count all rows. "loss" is minus the mean loss. None means
-        "ndcg@10" or, if some grade has no gain, as it is no integer from 0 to 31, "loss". A list of names, or a dict of names to
-        these, scores by all of them: the first decides, and `verbose` shows all.""",
-        of=RANKER,
-        group=STOPPING,
-    ),
-    Parameter(
-        "validation_fraction",
-        'int, float, "auto" or None',
-        "auto",
-        [Interval(RealNotInt, 0, 1, closed="neither"), Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
-        """Number of rows that are held out and scored for early stopping, drawn at random and, for classification, from each
-        class in proportion. An int is this number, and a float, between 0 and 1, is a share of all rows. "auto" means 0.15, or
-        0.1 with ``defaults="scikit-learn"``. None means that the scores of the training rows decide. If `fit` is given
-        validation rows, none are held out. For ranking, whole queries are held out, and these are numbers and shares of
-        queries.""",
-        of=BOOSTING,
-        group=STOPPING,
-    ),
-    Parameter(
-        "validation_folds",
-        'int or "auto"',
-        "auto",
-        [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        """Number of folds of the rows of X, each of which is held out once for early stopping. 1 means that rows are held out
-        once, as `validation_fraction` says. With 2 or more, the rows are dealt out to so many folds at random, those of each
-        class evenly. The trees for all folds grow side by side, each on the rows of the other folds, and the mean of the folds'
-        scores decides when growing stops. Then trees are grown anew on all rows, as with ``refit=True``. This takes as many
-        times the time and memory, and pays where rows are few: "auto" means 5 if there are fewer than 2,000 rows and an
-        iteration has fewer than six trees, unless `validation_fraction` is given or ``warm_start=True``; else, and with
-        ``defaults="scikit-learn"``, it means 1. If `fit` is given validation rows, none are held out, and a number above 1 is
-        refused; so it is with ``validation_fraction=None``. For ranking, whole queries are dealt out.""",
-        of=BOOSTING,
-        group=STOPPING,
-    ),
-    Parameter(
-        "refit",
-        'bool or "auto"',
-        "auto",
-        ["boolean", StrOptions({"auto"})],
-        """Whether, after early stopping by rows that were held out of X, trees are grown anew on all rows, so that none are lost.
-        The number of iterations is the one that was found, times the number of all rows over that of the rows that the search
-        grew trees on, rounded, and at most `max_iter`. `train_score_`, `validation_score_`, `score_history_`, `best_iteration_`
-        and `best_score_` tell of the search; `forest_`, `n_iter_` and `fit_report_` of the trees that are grown on all rows, and
-        callbacks see these alone. "auto" means True, or with ``defaults="scikit-learn"`` or ``warm_start=True`` False. Where no
-        rows of X were held out, there is nothing to refit.""",
-        of=BOOSTING,
-        group=STOPPING,
-    ),
-    Parameter(
-        "n_iter_no_change",
-        'int or "auto"',
-        "auto",
-        [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        """Number of iterations to wait for a better score: growing stops when none of this many latest scores is better than the
-        score before them. "auto" means 2.5 / `learning_rate`, rounded, but no less than 10 and no more than 1,000, or 30
-        with ``boosting="dart"``, or 10 with ``defaults="scikit-learn"``.""",
-        of=BOOSTING,
-        group=STOPPING,
-    ),
-    Parameter(
-        "tol",
-        'float or "auto"',
-        "auto",
-        [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        """Tolerance of early stopping, in the unit of the score: a score is better than another one if it is higher by more
-        than this. "auto" means 0, or 1e-7 with ``defaults="scikit-learn"``.""",
-        of=BOOSTING,
-        group=STOPPING,
-    ),
-    Parameter(
-        "use_best_model",
-        "bool",
-        True,
-        ["boolean"],
-        """Whether the model consists of the iterations up to the one of the best score, `best_iteration_`. The iterations after
-        it, which early stopping has waited for, are then dropped when growing ends. If False, all iterations are kept, as in
-        scikit-learn. Without early stopping there are no scores, and all iterations are kept.""",
-        of=BOOSTING,
-        group=STOPPING,
-    ),
+    *STOPPING_PARAMETERS,
     Parameter(
         "random_state",
         "int, RandomState, Generator or None",

@@ -53,6 +53,16 @@ class Sample(NamedTuple):
         """What the raw predictions of the rows are before there are trees, without the baseline: new ndarray."""
         return np.zeros((len(self.y), n_sums)) if self.offset is None else self.offset.copy()
 
+    def check_dense(self, asked, allowed):
+        """Raise ValueError if X is sparse.
+
+        asked, allowed : a parameter with its value that looks up values of rows, and with one that does not
+        """
+        if isinstance(self.X, SparseRows):
+            raise ValueError(
+                f"{asked} with a sparse X, whose values rows would have to look up; allowed are a dense X, and {allowed}"
+            )
+
     def take(self, chosen, ranks=ALONE):
         """Some of the rows: those for which an ndarray of bool says so. A collective, where ranks have rows."""
         share = None if self.share is None else self.share.of_some(ranks, chosen)

@@ -2,7 +2,8 @@
 
 All functions take parameters as arrays that broadcast against their first argument, in the order of `parameter_names`. SciPy is
 imported by those alone that need it, so that means are there without it. `upper_tail` is the probability of a target of at least
-this, and `upper_quantile` the other way round; both are exact where it is too small for 1 less it to be another number than 1.
+this, and `upper_quantile` the other way round. Tails are exact where 1 less the tail is rounded to 1, and so are the quantiles of
+distributions with a density; those of counts may be infinite or NaN there, and are off where counts are large.
 
 CRPS is the continuous ranked probability score, the integral of the squared difference between the distribution function and
 that of the target: T. Gneiting, A. E. Raftery, "Strictly proper scoring rules, prediction, and estimation", JASA 102(477), 2007.
